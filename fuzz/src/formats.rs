@@ -530,6 +530,7 @@ pub fn catalog_seeds() -> Vec<Seed> {
         scrub_interval: Some(Duration::from_secs(3600)),
         fault_threshold: NonZeroU32::new(3),
         io_timeout: Some(Duration::from_secs(5)),
+        autotrim: false,
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
     catalog.scrub.drives = [(DriveId(3), catalog.scrub.findings)].into();

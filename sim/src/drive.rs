@@ -1,6 +1,7 @@
 //! Drives that do what drives do when they are bad: tear, reorder, lose, misdirect, rot, refuse,
 //! stall, vanish.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use ashlar_block::{
@@ -10,7 +11,7 @@ use ashlar_store::format::heartbeat::Heartbeat;
 use bytes::Bytes;
 
 use crate::fault::Fault;
-use crate::platter::{Platter, SharedPlatter};
+use crate::platter::{Forgotten, Platter, SharedPlatter};
 use crate::world::{Machine, SimWorld};
 
 const EIO: i32 = 5;
@@ -141,9 +142,10 @@ impl SimDrive {
         if self.world.now() < until { Err(DeviceError::NoSpace { offset }) } else { Ok(()) }
     }
 
-    /// Writes are on their way to it, whoever began them.
+    /// Writes or discards are on their way to it, whoever began them.
     pub fn is_busy(&self) -> bool {
-        !self.platter.0.borrow().in_flight.is_empty()
+        let platter = self.platter.0.borrow();
+        !platter.in_flight.is_empty() || !platter.in_discard.is_empty()
     }
 
     /// The write is on its way from now on.
@@ -157,6 +159,11 @@ impl SimDrive {
         assert!(
             may_overlap || !platter.in_flight.values().any(overlaps),
             "two writes to one sector are in flight"
+        );
+        let bytes = offset..offset + data.len() as u64;
+        assert!(
+            !platter.in_discard.values().any(|other| overlap(other, &bytes)),
+            "{bytes:?} is written while the drive is told that nobody needs it"
         );
         let id = platter.next_write;
         platter.next_write += 1;
@@ -202,6 +209,30 @@ impl SimDrive {
         (Ok(()), buf)
     }
 
+    async fn discard_here(&self, bytes: Range<u64>) -> Result<(), DeviceError> {
+        let id = {
+            let mut platter = self.platter.0.borrow_mut();
+            let is_written = |(at, data): &(u64, Bytes)| overlap(&(*at..at + data.len() as u64), &bytes);
+            assert!(!platter.in_flight.values().any(is_written), "{bytes:?} is not needed, and is written");
+            let id = platter.next_write;
+            platter.next_write += 1;
+            platter.in_discard.insert(id, bytes.clone());
+            id
+        };
+        let done = self.operate(DeviceOp::Discard, bytes.start, 0, 500).await;
+        let done = done.and_then(|()| self.refuse(DeviceOp::Discard, bytes.start, Fault::WriteError));
+        let what = Forgotten::any(&self.world);
+        self.change(|platter| {
+            platter.in_discard.remove(&id);
+            match &done {
+                Ok(()) => platter.forget(&bytes, what),
+                Err(_) if platter.gone => {}
+                Err(_) => platter.forget_part(&self.world, &bytes),
+            }
+        });
+        done
+    }
+
     async fn write_here(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
         let bytes = data.len();
         let id = self.begin_write(offset, data);
@@ -214,6 +245,10 @@ impl SimDrive {
         self.finish_write(id, durability);
         Ok(())
     }
+}
+
+fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 fn refusal(op: DeviceOp, offset: u64) -> DeviceError {
@@ -258,7 +293,15 @@ impl Device for SimDrive {
         Ok(())
     }
 
-    async fn discard(&self, offset: u64, _: u64) -> Result<(), DeviceError> {
-        self.operate(DeviceOp::Discard, offset, 0, 50).await
+    fn discards(&self) -> bool {
+        true
+    }
+
+    async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
+        let (drive, bytes) = (self.clone(), offset..offset + bytes);
+        if self.world.machine() == Machine::default() {
+            return self.discard_here(bytes).await;
+        }
+        self.world.on(Machine::default(), async move { drive.discard_here(bytes).await }).await
     }
 }

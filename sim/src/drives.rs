@@ -17,11 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{DriveId, XorShift};
+use ashlar_block::{DriveId, SECTOR_BYTES, XorShift};
 
 use crate::drive::SimDrive;
 use crate::fault::{ByFault, Fault};
-use crate::plan::Plan;
+use crate::plan::{GROWTH_CHUNKS_MAX, Plan};
 use crate::platter::{LieCounts, SharedPlatter};
 use crate::world::SimWorld;
 
@@ -89,6 +89,17 @@ pub struct Drives {
 }
 
 impl Drives {
+    /// Some of them become larger, by a part of a chunk or by some.
+    pub fn grow(&self, rng: &mut XorShift, plan: &Plan) {
+        for (platter, made_bytes) in self.platters.iter().zip(&plan.drive_bytes) {
+            let bytes_max = made_bytes + GROWTH_CHUNKS_MAX * u64::from(plan.chunk_bytes);
+            let left = (bytes_max - platter.0.borrow().size_bytes) / SECTOR_BYTES as u64;
+            if left > 0 && rng.below(2) == 0 {
+                platter.grow((1 + rng.below(left)) * SECTOR_BYTES as u64);
+            }
+        }
+    }
+
     pub fn new(plan: &Plan) -> Self {
         let usual = ByFault::default()
             .with(Fault::Stall, plan.stall_once_in)

@@ -208,9 +208,17 @@ impl Run {
     }
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let Plan { recon_prio, recon_p99, scrub_prio, fault_threshold, io_timeout, .. } = *self.plan;
-        let wanted =
-            Settings { recon_prio, recon_p99, scrub_prio, scrub_interval: None, fault_threshold, io_timeout };
+        let Plan { recon_prio, recon_p99, scrub_prio, fault_threshold, io_timeout, autotrim, .. } =
+            *self.plan;
+        let wanted = Settings {
+            recon_prio,
+            recon_p99,
+            scrub_prio,
+            scrub_interval: None,
+            fault_threshold,
+            io_timeout,
+            autotrim,
+        };
         if pool.settings() == wanted {
             return Ok(());
         }
@@ -307,6 +315,8 @@ impl Run {
                 13 if self.world.once_in(40) => drop(pool.checkpoint().await),
                 13 if self.world.once_in(20) => self.resize(pool, id).await?,
                 13 if self.world.once_in(8) => drop(pool.start_scrub()),
+                13 if self.plan.trims && self.world.once_in(8) => drop(pool.start_trim()),
+                13 if self.plan.grows && self.world.once_in(6) => drop(pool.grow().await),
                 14 if self.world.once_in(QUIET_ONCE_IN) => self.pause_all(pool).await,
                 14 if self.world.once_in(2) => self.contest(pool, id).await?,
                 14 => self.world.sleep(Duration::from_micros(self.world.below(20_000))).await,

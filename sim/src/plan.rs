@@ -13,6 +13,8 @@ const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
 /// Bytes of a drive before its chunks, at most.
 const METADATA_BYTES: u64 = (1 << 20) + (704 << 10);
+/// Chunks that a drive grows by, in all.
+pub const GROWTH_CHUNKS_MAX: u64 = 24;
 /// Islands of a scattered volume.
 const ISLANDS_MAX: u64 = 48;
 const ISLAND_BLOCKS: u64 = 16;
@@ -96,6 +98,11 @@ pub struct Plan {
     pub fault_threshold: Option<NonZeroU32>,
     /// For how long a drive may be silent. No good drive is as long as that.
     pub io_timeout: Option<Duration>,
+    /// Drives are told of what is freed, and of all that is free by hosts' request.
+    pub autotrim: bool,
+    pub trims: bool,
+    /// Drives become larger, and the pool takes their room by hosts' request.
+    pub grows: bool,
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// The pool has a machine that others are to know of.
@@ -156,6 +163,9 @@ impl Plan {
             scrub_prio: 100,
             fault_threshold: None,
             io_timeout: Settings::default().io_timeout,
+            autotrim: true,
+            trims: true,
+            grows: false,
             space_wait: Options::default().space_wait,
             beats: false,
             in_order: false,
@@ -195,7 +205,9 @@ impl Plan {
         let chunks = if rng.below(6) == 0 { 130 + rng.below(70) } else { 40 + rng.below(24) };
         let spares = [0, 0, 1, 2][rng.below(4) as usize];
         let drive_bytes = drive_sizes(rng, drives + spares, chunks, chunk_bytes.into());
-        let chunks_max = drive_bytes.iter().sum::<u64>() / u64::from(chunk_bytes);
+        let grows = rng.below(3) == 0;
+        let growth = if grows { GROWTH_CHUNKS_MAX * drive_bytes.len() as u64 } else { 0 };
+        let chunks_max = drive_bytes.iter().sum::<u64>() / u64::from(chunk_bytes) + growth;
         let segments_max = chunks_max / (level.parity() as u64 + 1);
         let failing = rng.below(4) > 0;
         let usable_blocks = usable_blocks(level, drives, failing, chunks * u64::from(chunk_bytes));
@@ -227,6 +239,9 @@ impl Plan {
             scrub_prio: if rng.below(2) == 0 { 100 } else { 10 },
             fault_threshold: NonZeroU32::new([0, 0, 2, 10][rng.below(4) as usize]),
             io_timeout: [None, Some(20), Some(30)][rng.below(3) as usize].map(Duration::from_secs),
+            autotrim: rng.below(4) > 0,
+            trims: rng.below(2) == 0,
+            grows,
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
             map_memory_bytes: match rng.below(2) {

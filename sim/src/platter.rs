@@ -13,8 +13,10 @@ use crate::fault::{ByFault, Fault};
 use crate::service::Service;
 use crate::world::{Machine, SimWorld};
 
+mod forget;
 mod lies;
 
+pub use forget::Forgotten;
 pub use lies::LieCounts;
 use lies::Lies;
 
@@ -73,6 +75,8 @@ pub struct Platter {
     /// Being done.
     pub in_flight: BTreeMap<u64, (u64, Bytes)>,
     pub next_write: u64,
+    /// Being forgotten, by number.
+    pub in_discard: BTreeMap<u64, Range<u64>>,
     /// It misbehaves once in so many operations; 0 is never.
     pub faults: ByFault,
     /// It has misbehaved so often.
@@ -108,6 +112,7 @@ impl SharedPlatter {
             lies: Lies::default(),
             in_flight: BTreeMap::new(),
             next_write: 0,
+            in_discard: BTreeMap::new(),
             faults: ByFault::default(),
             met: ByFault::default(),
             gone: false,
@@ -122,12 +127,14 @@ impl SharedPlatter {
     /// Whether one of the outer copies of its superblock is right.
     pub fn has_superblock(&self) -> bool {
         let platter = self.0.borrow();
-        let offsets = [Superblock::FIRST_OFFSET, Superblock::second_offset(platter.size_bytes)];
-        offsets.into_iter().any(|offset| {
+        let copy_at = |offset: u64| {
             let mut sector = [0; SECTOR_BYTES];
             platter.show(offset, &mut sector);
-            !platter.is_bad(offset, SECTOR_BYTES) && Superblock::decode(&sector).is_ok()
-        })
+            Superblock::decode(&sector).ok().filter(|_| !platter.is_bad(offset, SECTOR_BYTES))
+        };
+        let inside = copy_at(Superblock::INSIDE_OFFSET);
+        let seconds = Superblock::second_offsets(None, inside.as_ref(), platter.size_bytes);
+        copy_at(Superblock::FIRST_OFFSET).is_some() || seconds.into_iter().any(|at| copy_at(at).is_some())
     }
 
     /// Cuts the power: of what is not on stable media anything may be there, in any order, torn or
@@ -136,6 +143,9 @@ impl SharedPlatter {
         let mut platter = self.0.borrow_mut();
         platter.lost.clear();
         platter.promise_nothing();
+        for bytes in std::mem::take(&mut platter.in_discard).into_values() {
+            platter.forget_part(world, &bytes);
+        }
         let in_flight = std::mem::take(&mut platter.in_flight).into_values().map(Done::meant);
         let mut writes: Vec<Done> =
             std::mem::take(&mut platter.cached).into_values().chain(in_flight).collect();
@@ -161,6 +171,17 @@ impl SharedPlatter {
         for write in std::mem::take(&mut platter.in_flight).into_values() {
             platter.put(&Done::meant(write));
         }
+        for bytes in std::mem::take(&mut platter.in_discard).into_values() {
+            platter.forget(&bytes, Forgotten::Zeros);
+        }
+    }
+
+    /// Somebody has made the drive larger.
+    pub fn grow(&self, bytes: u64) {
+        let mut platter = self.0.borrow_mut();
+        platter.size_bytes += bytes;
+        let sectors = platter.size_bytes.div_ceil(SECTOR_BYTES as u64) as usize;
+        platter.sectors.resize_with(sectors, || None);
     }
 
     /// The drive is as good as new, with what it holds.

@@ -100,6 +100,9 @@ impl Scenario {
         self.create()?;
         for start in 0..self.plan.starts {
             self.drives.choose_bad(&mut self.rng);
+            if self.plan.grows && self.rng.below(2) == 0 {
+                self.drives.grow(&mut self.rng, &self.plan);
+            }
             let (actions, operations) = self.choose_end();
             let ended = self.start(actions, operations)?;
             tracing::debug!("start {start}: {ended:?}");
@@ -177,6 +180,9 @@ impl Scenario {
                 if self.rng.below(2) == 0 { self.rng.below(CREATION_OPERATIONS) } else { u64::MAX };
             let ended = self.create_once(operations)?;
             self.known.count(|outcome| outcome.creation_cuts += u64::from(ended == Ended::Cut));
+            if self.plan.grows && self.rng.below(2) == 0 {
+                self.drives.grow(&mut self.rng, &self.plan);
+            }
             if self.is_whole()? {
                 return Ok(());
             }

@@ -33,12 +33,23 @@ pub async fn open_with(
 
 /// The drive's superblock, if one of its copies can be read.
 pub async fn superblock(device: &SimDrive) -> Option<Superblock> {
-    for offset in [Superblock::FIRST_OFFSET, Superblock::second_offset(device.size_bytes())] {
-        for _ in 0..SUPERBLOCK_TRIES {
-            let (read, buf) = device.read(offset, AlignedBuf::stale(SECTOR_BYTES)).await;
-            if let (Ok(()), Ok(superblock)) = (read, Superblock::decode(&buf)) {
-                return Some(superblock);
-            }
+    if let Some(first) = copy_at(device, Superblock::FIRST_OFFSET).await {
+        return Some(first);
+    }
+    let inside = copy_at(device, Superblock::INSIDE_OFFSET).await;
+    for offset in Superblock::second_offsets(None, inside.as_ref(), device.size_bytes()) {
+        if let Some(second) = copy_at(device, offset).await {
+            return Some(second);
+        }
+    }
+    None
+}
+
+async fn copy_at(device: &SimDrive, offset: u64) -> Option<Superblock> {
+    for _ in 0..SUPERBLOCK_TRIES {
+        let (read, buf) = device.read(offset, AlignedBuf::stale(SECTOR_BYTES)).await;
+        if let (Ok(()), Ok(superblock)) = (read, Superblock::decode(&buf)) {
+            return Some(superblock);
         }
     }
     None

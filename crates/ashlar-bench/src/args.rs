@@ -87,6 +87,8 @@ pub enum Section {
     Bandwidth,
     /// A steady load while a drive of a pool is lost and restored, on modelled drives
     Loss,
+    /// A rebuild without hosts, beside what its drives and the processor could do: modelled drives
+    Rebuild,
     /// How often operations allocate, in a program that counts: cargo run --release -p
     /// ashlar-bench --example count_allocations
     Allocations,

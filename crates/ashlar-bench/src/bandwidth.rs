@@ -94,8 +94,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     progress.begin("one drive alone");
     let config = ashlar_reactor::Config::default;
     let spec = profile.spec();
-    let (drive_writes, drive_reads) =
-        ashlar_reactor::run(config(), raw(spec, settings.round * settings.rounds))??;
+    let RawRates { writes: drive_writes, reads: drive_reads } =
+        ashlar_reactor::run(config(), raw(spec, DRIVE_BYTES, settings.round * settings.rounds))??;
     progress.begin("filling a pool");
     let (daemon, server) = start(&settings.program, &profile)?;
     ashlar_reactor::run(config(), async move {
@@ -135,18 +135,30 @@ fn start(program: &Program, profile: &ProfileFile) -> anyhow::Result<(Daemon, Se
     Ok((daemon, server))
 }
 
-/// What one drive does alone, one megabyte behind the other: writes and reads, in bytes per second.
-async fn raw(spec: String, duration: Duration) -> anyhow::Result<(f64, f64)> {
+/// What one drive does alone, in bytes per second.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRates {
+    /// Of writes.
+    pub writes: f64,
+    /// Of reads.
+    pub reads: f64,
+}
+
+/// What one drive of that size does alone, one megabyte behind the other.
+///
+/// # Errors
+/// It cannot be opened, read or written.
+pub async fn raw(spec: String, drive_bytes: u64, duration: Duration) -> anyhow::Result<RawRates> {
     let spec: DriveSpec = spec.parse()?;
     let drive = Drive::open_aside(&spec, OpenMode::CreateIfMissing).await?;
     let data = AlignedBuf::zeroed(RAW_BYTES).freeze();
-    let place = |number: u64| number * RAW_BYTES as u64 % DRIVE_BYTES;
+    let place = move |number: u64| number * RAW_BYTES as u64 % drive_bytes;
     let (writer, its_data) = (drive.clone(), data);
     let write = async move |number| writer.write(place(number), its_data.clone(), Durability::Stable).await;
     let writes = rate(duration, write).await?;
     let read = async move |number| drive.read(place(number), AlignedBuf::stale(RAW_BYTES)).await.0;
     let reads = rate(duration, read).await?;
-    Ok((writes, reads))
+    Ok(RawRates { writes, reads })
 }
 
 /// Bytes per second of an operation that is done over and over.

@@ -30,6 +30,7 @@ mod parts;
 mod program;
 mod progress;
 mod reactors;
+mod rebuild;
 mod recovery;
 mod rounds;
 mod scale;
@@ -115,6 +116,8 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<loss::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    rebuild: Option<rebuild::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     allocations: Option<allocations::Report>,
     /// Every figure that has a target.
     verdicts: Vec<Verdict>,
@@ -196,6 +199,7 @@ impl Report {
             Section::Bandwidth => self.bandwidth.insert(bandwidth::measure(settings)?).shown(),
             Section::Scale => self.scale.insert(scale::measure()?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
+            Section::Rebuild => self.rebuild.insert(rebuild::measure(settings)?).shown(),
             Section::Recovery => self.recovery.insert(recovery::measure(&settings.program)?).shown(),
             Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),
             Section::Amplification => {

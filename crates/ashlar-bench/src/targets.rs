@@ -31,6 +31,8 @@ pub enum Topic {
     Loss,
     /// What of the drives' bandwidth is left for hosts.
     Bandwidth,
+    /// How fast a rebuild is.
+    Rebuild,
 }
 
 /// What a figure has to be.
@@ -164,6 +166,8 @@ impl Target {
         target(Topic::Loss, "99.9th percentile of 4 s, median / normal, recon-prio 10", Bound::AtMost(1.5));
     pub const LOSS_HELD: Target =
         target(Topic::Loss, "99th percentile / recon-p99, or normal where that is more", Bound::AtMost(1.25));
+    pub const REBUILD_RATE: Target =
+        target(Topic::Rebuild, "speed / what drives, or the processor, could do", Bound::AtLeast(0.7));
     pub const REBUILD_BY_LIVE: Target =
         target(Topic::Loss, "seconds of a rebuild / with half of that alive", Bound::AtLeast(1.6));
     pub const REBUILD_BY_SIZE: Target =
@@ -330,6 +334,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Parity => "parity",
         Topic::Loss => "loss of a drive",
         Topic::Bandwidth => "drives' bandwidth",
+        Topic::Rebuild => "rebuild",
     };
     name.to_owned()
 }

@@ -75,6 +75,9 @@ pub enum DeviceError {
     /// It has answered nothing for a while, and is not waited for any longer. It may answer yet.
     #[error("the drive does not answer")]
     TimedOut,
+    /// It does not know this operation, now or later.
+    #[error("the drive does not know {0:?}")]
+    Unsupported(DeviceOp),
     /// The drive is no longer there, or is not believed any more (a flush failed).
     #[error("the drive is gone")]
     Gone,
@@ -87,8 +90,17 @@ pub enum DeviceError {
 /// outstanding. Dropping a future does not end its operation: the drive keeps the buffer until it
 /// does.
 pub trait Device: 'static {
-    /// The drive's size, constant for as long as it is open.
+    /// The drive's size. While it is open it only grows, by [`Self::look_at_size`].
     fn size_bytes(&self) -> u64;
+
+    /// Looks whether the drive has become larger, which [`Self::size_bytes`] says from then on. A
+    /// few system calls at most.
+    fn look_at_size(&self) {}
+
+    /// The size that was seen last, by whoever looks whether the drive is there: it may be more.
+    fn seen_bytes(&self) -> u64 {
+        self.size_bytes()
+    }
 
     /// Whether it spins. `None` if that is not known.
     fn is_rotational(&self) -> Option<bool> {
@@ -116,7 +128,16 @@ pub trait Device: 'static {
     /// believed again: what it still holds in its cache may be lost while later flushes succeed.
     fn flush(&self) -> impl Future<Output = Result<(), DeviceError>>;
 
-    /// Tells the drive that the range is no longer needed; its content is then undefined. A hint: a
-    /// drive that cannot do it succeeds.
+    /// Whether [`Self::discard`] may be of use. One that says so may refuse it all the same.
+    fn discards(&self) -> bool {
+        false
+    }
+
+    /// Tells the drive that the range is no longer needed. From when it begins, what the range
+    /// holds is undefined, until it is written again; that is not to begin before this has ended.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] where it never can; else what the drive reports, which says
+    /// nothing against it. The content is undefined then, too.
     fn discard(&self, offset: u64, bytes: u64) -> impl Future<Output = Result<(), DeviceError>>;
 }

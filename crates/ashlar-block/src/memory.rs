@@ -104,6 +104,10 @@ impl Device for MemoryDevice {
         Ok(())
     }
 
+    fn discards(&self) -> bool {
+        true
+    }
+
     async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         let whole_start = offset.div_ceil(EXTENT_BYTES as u64);
         let whole_end = offset.saturating_add(bytes).min(self.size_bytes) / EXTENT_BYTES as u64;

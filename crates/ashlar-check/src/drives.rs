@@ -28,6 +28,7 @@ pub(crate) struct Known<D> {
     pub device: D,
     pub superblock: Superblock,
     copies: [Copy; 3],
+    second_at: u64,
     /// Its valid roots, newest last.
     pub roots: Vec<Root>,
     slots: Vec<Slot>,
@@ -45,12 +46,10 @@ impl<D: Device> Known<D> {
     /// Looks at the drive. An error: it is no drive of a pool.
     pub async fn look(given: Given<D>) -> Result<Self, Refused> {
         let Given { name, device } = given;
-        let offsets = Superblock::offsets(device.size_bytes());
-        let copies: [Copy; 3] = [
-            sector(&device, offsets[0]).await,
-            sector(&device, offsets[1]).await,
-            sector(&device, offsets[2]).await,
-        ];
+        let first = sector(&device, Superblock::FIRST_OFFSET).await;
+        let inside = sector(&device, Superblock::INSIDE_OFFSET).await;
+        let (second_at, second) = second_of(&device, &first, &inside).await;
+        let copies: [Copy; 3] = [first, second, inside];
         let superblock = newest_of(&copies[..2]).map_err(|reason| {
             let has_third = newest_of(&copies[2..]).is_ok();
             Refused::NoDrive { name: name.clone(), reason, has_third }
@@ -62,7 +61,7 @@ impl<D: Device> Known<D> {
         });
         let mut roots: Vec<Root> = roots.collect();
         roots.sort_by_key(|root| root.generation);
-        Ok(Known { name, device, superblock, copies, roots, slots })
+        Ok(Known { name, device, superblock, copies, second_at, roots, slots })
     }
 
     pub fn id(&self) -> DriveId {
@@ -77,7 +76,7 @@ impl<D: Device> Known<D> {
     pub fn check_superblocks(&self, findings: &Findings) {
         let right = self.superblock.encode();
         let names = ["first", "second", "third"];
-        let offsets = Superblock::offsets(self.device.size_bytes());
+        let offsets = [Superblock::FIRST_OFFSET, self.second_at, Superblock::INSIDE_OFFSET];
         for ((copy, name), offset) in self.copies.iter().zip(names).zip(offsets) {
             let what = match copy {
                 Some(copy) if copy[..] == right[..] => continue,
@@ -125,6 +124,20 @@ impl<D: Device> Known<D> {
 pub(crate) async fn sector<D: Device>(device: &D, offset: u64) -> Option<AlignedBuf> {
     let (read, buf) = device.read(offset, AlignedBuf::stale(SECTOR_BYTES)).await;
     read.ok().map(|()| buf)
+}
+
+/// The second copy, where the others say that it is, and that place.
+async fn second_of<D: Device>(device: &D, first: &Copy, inside: &Copy) -> (u64, Copy) {
+    let decoded = |copy: &Copy| copy.as_ref().and_then(|copy| Superblock::decode(copy).ok());
+    let (first, inside) = (decoded(first), decoded(inside));
+    let places = Superblock::second_offsets(first.as_ref(), inside.as_ref(), device.size_bytes());
+    let mut found = (places[0], None);
+    for place in places {
+        if decoded(&found.1).is_none() {
+            found = (place, sector(device, place).await);
+        }
+    }
+    found
 }
 
 fn newest_of(copies: &[Copy]) -> Result<Superblock, SuperblockError> {

@@ -251,12 +251,12 @@ impl<D: Device> Checker<D> {
     }
 
     fn report(self) -> Report {
-        let (mut findings, left_out) = self.pool.findings.take();
+        let (mut findings, skipped_drives) = self.pool.findings.take();
         findings.sort_by_key(|finding| (!finding.is_lost, finding.drive, finding.offset));
         let members = self.pool.root.members.iter();
         let absent = members.filter(|member| member.state == MemberState::Absent);
         let absent = absent.map(|member| member.drive).collect();
-        Report { seen: self.pool.findings.seen.get(), findings, left_out, absent, ..self.report }
+        Report { seen: self.pool.findings.seen.get(), findings, skipped_drives, absent, ..self.report }
     }
 }
 

@@ -223,7 +223,7 @@ pub struct Report {
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Findings beyond those that are kept, by their kind.
-    pub left_out: BTreeMap<Kind, u64>,
+    pub skipped_drives: BTreeMap<Kind, u64>,
 }
 
 impl Report {
@@ -240,7 +240,7 @@ impl Report {
             absent: Vec::new(),
             seen: Seen::default(),
             findings: Vec::new(),
-            left_out: BTreeMap::new(),
+            skipped_drives: BTreeMap::new(),
         }
     }
 
@@ -251,7 +251,7 @@ impl Report {
 
     /// All findings, those that were not kept included.
     pub fn count(&self) -> u64 {
-        self.findings.len() as u64 + self.left_out.values().sum::<u64>()
+        self.findings.len() as u64 + self.skipped_drives.values().sum::<u64>()
     }
 }
 
@@ -304,7 +304,7 @@ impl Findings {
     pub fn take(&self) -> (Vec<Finding>, BTreeMap<Kind, u64>) {
         let beyond = |(kind, count): (&Kind, &u64)| Some((*kind, count.checked_sub(KEPT_OF_A_KIND)?));
         let counts = self.counts.borrow();
-        let left_out = counts.iter().filter_map(beyond).filter(|(_, count)| *count > 0).collect();
-        (self.all.take(), left_out)
+        let skipped_drives = counts.iter().filter_map(beyond).filter(|(_, count)| *count > 0).collect();
+        (self.all.take(), skipped_drives)
     }
 }

@@ -122,6 +122,8 @@ fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static s
         ("POST", ["pools", _, "export"]) => "pool export",
         ("POST", ["pools", _, "scrub"]) => "pool scrub",
         ("DELETE", ["pools", _, "scrub"]) => "pool scrub --stop",
+        ("POST", ["pools", _, "grow"]) => "pool grow",
+        ("POST", ["pools", _, "trim"]) => "pool trim",
         ("POST", ["pools", _, "release-reserve"]) => "pool release-reserve",
         ("POST", ["pools", _, "rebalance"]) => "pool rebalance",
         ("DELETE", ["pools", _, "rebalance"]) => "pool rebalance --stop",

@@ -74,6 +74,10 @@ pub trait NodeApi: Send + Sync + 'static {
 
     /// Begins a scrub, unless one is under way.
     fn start_scrub(&self, pool: String) -> Answer<'_, Pool>;
+    /// Takes the room of drives that have become larger.
+    fn grow(&self, pool: String) -> Answer<'_, Pool>;
+    /// Begins to tell drives of all space that is free, unless that goes on.
+    fn trim(&self, pool: String) -> Answer<'_, Pool>;
     /// Stops the scrub that is under way, if one is.
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
 

@@ -4,10 +4,10 @@ use std::fmt::{self, Display, Formatter};
 
 use ashlar_block::ByteSize;
 
-use crate::types::{Obstacle, Progress, Scrub};
+use crate::types::{Obstacle, Progress, Scrub, Trim};
 
-/// What is left of a rebuild, an evacuation, a rebalance or a scrub, and for how long or what it
-/// waits for: `1.5GiB left, 2m 10s to go`. Empty while nothing of that is known.
+/// What is left of a rebuild, an evacuation, a rebalance, a scrub or a trim, and for how long or
+/// what it waits for: `1.5GiB left, 2m 10s to go`. Empty while nothing of that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProgressText {
     /// Bytes that are left.
@@ -48,6 +48,13 @@ impl From<&Progress> for ProgressText {
 impl From<&Scrub> for ProgressText {
     fn from(scrub: &Scrub) -> Self {
         ProgressText { left_bytes: scrub.left_bytes, eta_seconds: scrub.eta_seconds, obstacle: None }
+    }
+}
+
+impl From<&Trim> for ProgressText {
+    fn from(trim: &Trim) -> Self {
+        let Trim { left_bytes, eta_seconds, .. } = *trim;
+        ProgressText { left_bytes: Some(left_bytes), eta_seconds, obstacle: None }
     }
 }
 

@@ -102,6 +102,8 @@ fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(start_scrub, stop_scrub))
         .routes(routes!(start_rebalance, stop_rebalance))
         .routes(routes!(release_reserve))
+        .routes(routes!(trim))
+        .routes(routes!(grow))
         .routes(routes!(add_drive))
         .routes(routes!(add_spare))
         .routes(routes!(remove_spare))
@@ -234,6 +236,23 @@ async fn start_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn stop_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     node.stop_scrub(pool).await.map(Json)
+}
+
+/// Takes the room of drives that have become larger into the pool: its drives' `unused_bytes` tell
+/// how much that is. It is there when this is answered; where no drive has grown, nothing changes.
+#[utoipa::path(post, path = "/pools/{pool}/grow", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn grow(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.grow(pool).await.map(Json)
+}
+
+/// Begins to tell the drives of all space that is free, unless that goes on: the pool's `trim`
+/// tells how far it is. An error if none of them can be told. Who restarts the daemon has to ask
+/// again.
+#[utoipa::path(post, path = "/pools/{pool}/trim", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.trim(pool).await.map(Json)
 }
 
 /// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes

@@ -9,11 +9,13 @@ mod drives;
 mod events;
 mod pools;
 mod scrub;
+mod trim;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
 pub use pools::{AfterLoss, ImportPool, RenamePool};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
+pub use trim::Trim;
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -80,7 +82,8 @@ pub struct Pool {
     pub level: Option<String>,
     /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with
     /// `rebuilding` (that is being restored) or `need-rebuild` (it is not: `rebuild.obstacle` or
-    /// `problem` says why), `rebalancing`, `scrubbing`, `evacuating` (what lives on a drive that is
+    /// `problem` says why), `rebalancing`, `scrubbing`, `trimming` (the drives are told which space
+    /// is free, by request), `evacuating` (what lives on a drive that is
     /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
     /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
     /// drives say now whose it is: reads and writes wait), `nearly-full` (less than a tenth of its
@@ -141,6 +144,9 @@ pub struct Pool {
     pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one; null if there was none.
     pub scrub: Option<Scrub>,
+    /// The trim that goes on, or else the last one since the daemon was started; null if there was
+    /// none.
+    pub trim: Option<Trim>,
     /// Part of the time that rebuilds and rebalances may have, in percent.
     pub recon_prio_percent: Option<u8>,
     /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
@@ -156,6 +162,8 @@ pub struct Pool {
     /// Seconds for which a drive may give no answer at all before it is given up, where redundancy
     /// allows; 0: for ever.
     pub io_timeout_seconds: Option<u64>,
+    /// Drives are told of space as it becomes free.
+    pub autotrim: Option<bool>,
     /// What has happened since it was opened.
     pub counters: Option<PoolCounters>,
 }
@@ -217,6 +225,10 @@ pub struct PoolCounters {
     pub sectors_repaired: u64,
     /// Those of them that a read has found, and no scrub.
     pub sectors_healed: u64,
+    /// Bytes of free space that drives were told of.
+    pub trimmed_bytes: u64,
+    /// Times that a drive has refused that.
+    pub trims_refused: u64,
     /// Blocks that could not be read right.
     pub blocks_unrecovered: u64,
     /// Starts that found no clean end before them, since the pool was made.
@@ -256,6 +268,9 @@ pub struct PoolDrive {
     pub return_refused: Option<String>,
     /// Its size. Null: it is not there.
     pub size_bytes: Option<u64>,
+    /// Room that the pool does not use, because the drive has become larger: `pool grow` takes it.
+    /// Null: its pool is not open.
+    pub unused_bytes: Option<u64>,
     /// Reads that it refused. Null: its pool is not open.
     pub read_errors: Option<u64>,
     /// Reads that it answered with wrong bytes. Null: its pool is not open.
@@ -424,6 +439,9 @@ pub struct ChangePool {
     /// allows, from two seconds to an hour; 0: for ever.
     #[serde(default)]
     pub io_timeout_seconds: Option<u64>,
+    /// Whether drives are told of space as it becomes free.
+    #[serde(default)]
+    pub autotrim: Option<bool>,
 }
 
 /// What is to change of a volume.

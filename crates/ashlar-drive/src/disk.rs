@@ -5,12 +5,13 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use ashlar_block::{AlignedBuf, DeviceError, DeviceOp, SECTOR_BYTES, copies};
-use ashlar_reactor::fs::{File, WriteFlags};
+use ashlar_reactor::fs::{File, WriteFlags, discard_blocks};
+use ashlar_reactor::mailbox;
 use bytes::Bytes;
 use rustix::fs::{FileType, SeekFrom, seek};
 
 use crate::counters::DriveCounters;
-use crate::info::DriveInfo;
+use crate::info::{DriveInfo, DriveKind};
 use crate::sysfs;
 
 /// Smallest alignment of memory that direct I/O is given: every device takes whole sectors.
@@ -19,7 +20,9 @@ const MEMORY_ALIGN_BYTES_MIN: usize = 512;
 /// A file or block device on one reactor.
 pub(crate) struct Disk {
     file: File,
+    /// As it was opened.
     size_bytes: u64,
+    is_block: bool,
     memory_align_bytes: usize,
 }
 
@@ -27,7 +30,9 @@ impl Disk {
     pub(crate) fn new(descriptor: OwnedFd, info: &DriveInfo) -> Self {
         let sector_bytes = (info.logical_sector_bytes as usize).max(MEMORY_ALIGN_BYTES_MIN);
         let memory_align_bytes = if info.direct { sector_bytes } else { 1 };
-        Disk { file: File::from_owned_fd(descriptor), size_bytes: info.size_bytes, memory_align_bytes }
+        let is_block = info.kind == DriveKind::Block;
+        let file = File::from_owned_fd(descriptor);
+        Disk { file, size_bytes: info.size_bytes, is_block, memory_align_bytes }
     }
 
     /// Another descriptor of the same open file, lock included.
@@ -72,7 +77,11 @@ impl Disk {
     /// could make room there.
     fn full_or_gone(&self, error: DeviceError) -> DeviceError {
         let is_full = matches!(error, DeviceError::NoSpace { .. });
-        if is_full && !self.is_present() { DeviceError::Gone } else { error }
+        if is_full && self.present_bytes().is_none_or(|bytes| bytes < self.size_bytes) {
+            DeviceError::Gone
+        } else {
+            error
+        }
     }
 
     /// The data where direct I/O can take it from.
@@ -90,27 +99,49 @@ impl Disk {
         result.map_err(|error| of_os(DeviceOp::Flush, 0, &error))
     }
 
-    /// A hint: where punching holes is not known, nothing happens.
+    /// Punches a hole into a file; discards the range of a block device.
     pub(crate) async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        match again_if_interrupted(|| self.file.fallocate(mode, offset, bytes)).await {
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
-            result => result.map_err(|error| of_os(DeviceOp::Discard, offset, &error)),
-        }
+        let result = if self.is_block {
+            self.discard_blocks(offset, bytes).await
+        } else {
+            again_if_interrupted(|| self.file.fallocate(mode, offset, bytes)).await
+        };
+        result.map_err(|error| match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS) => {
+                DeviceError::Unsupported(DeviceOp::Discard)
+            }
+            errno => DeviceError::Os { op: DeviceOp::Discard, offset, errno: errno.unwrap_or(libc::EIO) },
+        })
+    }
+
+    /// By a thread of its own: older kernels know no way that waits for nobody, and punching a hole
+    /// into a device writes zeros where it does not vouch for reading them. The thread keeps the
+    /// device open and locked until the kernel is done with it.
+    async fn discard_blocks(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let device = self.duplicate()?;
+        let (mut sender, mut receiver) = mailbox::channel(1);
+        // Whoever has stopped waiting needs no answer.
+        let on_thread = move || drop(sender.try_send(discard_blocks(device, offset, bytes)));
+        std::thread::Builder::new().name("discard".to_owned()).spawn(on_thread)?;
+        receiver.recv().await.expect("the thread answers before it ends")
     }
 
     /// Whether the file still has its name and its length, or the kernel still has the device,
     /// which has its size. An open file that was removed takes I/O as before, and all of it is lost
     /// with the descriptor; one that was cut off grows again by what is written, with zeros where
     /// data were.
-    pub(crate) fn is_present(&self) -> bool {
-        let Ok(stat) = rustix::fs::fstat(&self.file) else { return false };
-        let reaches = |end: u64| end >= self.size_bytes;
+    ///
+    /// Returns the size that it has now, if it is there.
+    pub(crate) fn present_bytes(&self) -> Option<u64> {
+        let stat = rustix::fs::fstat(&self.file).ok()?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::BlockDevice => {
-                sysfs::is_present(stat.st_rdev) && seek(&self.file, SeekFrom::End(0)).is_ok_and(reaches)
+            FileType::BlockDevice if sysfs::is_present(stat.st_rdev) => {
+                seek(&self.file, SeekFrom::End(0)).ok()
             }
-            _ => stat.st_nlink > 0 && u64::try_from(stat.st_size).is_ok_and(reaches),
+            FileType::BlockDevice => None,
+            _ if stat.st_nlink > 0 => u64::try_from(stat.st_size).ok(),
+            _ => None,
         }
     }
 }

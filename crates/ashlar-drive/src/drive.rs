@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice, SECTOR_BYTES,
@@ -37,6 +38,13 @@ struct Common {
     counters: Arc<DriveCounters>,
     health: Arc<Health>,
     model: Option<Arc<Model>>,
+    /// More than when it was opened, if it has grown since and somebody has looked.
+    size_bytes: Arc<AtomicU64>,
+    seen_bytes: Arc<AtomicU64>,
+}
+
+fn whole_sectors(bytes: u64) -> u64 {
+    bytes / SECTOR_BYTES as u64 * SECTOR_BYTES as u64
 }
 
 /// An open drive on one reactor. Clones are the same drive.
@@ -78,6 +86,8 @@ impl Drive {
             DriveSpec::Memory { size, touched, .. } => {
                 let profile = open::profile_of(spec)?;
                 let info = open::memory_info(DriveKind::Memory, *size);
+                // Its memory is to stay taken.
+                let info = DriveInfo { discards: !touched, ..info };
                 let info = open::as_modelled(info, spec, profile.as_ref());
                 let memory = if *touched { MemoryDevice::touched(size.0) } else { MemoryDevice::new(size.0) };
                 Ok(Self::new(info, profile, Backend::Memory(memory)))
@@ -131,7 +141,10 @@ impl Drive {
 
     fn new(info: DriveInfo, profile: Option<Profile>, backend: Backend) -> Self {
         let model = profile.map(|profile| Arc::new(Model::new(profile, info.size_bytes)));
-        let common = Common { info: Arc::new(info), counters: Arc::default(), health: Arc::default(), model };
+        let size = || Arc::new(AtomicU64::new(info.size_bytes));
+        let (size_bytes, seen_bytes) = (size(), size());
+        let (counters, health) = (Arc::default(), Arc::default());
+        let common = Common { info: Arc::new(info), counters, health, model, size_bytes, seen_bytes };
         Drive { common, backend: Rc::new(backend), faults: None }
     }
 
@@ -189,13 +202,16 @@ impl Drive {
     /// Whether the file or device is there, be it believed or not. One system call.
     pub fn is_there(&self) -> bool {
         match &*self.backend {
-            Backend::Disk(disk) => disk.is_present(),
+            Backend::Disk(disk) => disk.present_bytes().is_some_and(|bytes| {
+                self.common.seen_bytes.store(whole_sectors(bytes), Ordering::Release);
+                bytes >= self.size_bytes()
+            }),
             Backend::Memory(_) | Backend::Null(_) => true,
         }
     }
 
     fn range(&self, offset: u64, bytes: u64) -> Result<Range<u64>, DeviceError> {
-        let size_bytes = self.common.info.size_bytes;
+        let size_bytes = self.size_bytes();
         let end = offset.checked_add(bytes).filter(|end| *end <= size_bytes);
         let error = DeviceError::OutOfRange { offset, bytes: bytes as usize, size_bytes };
         end.map(|end| offset..end).ok_or(error)
@@ -334,7 +350,18 @@ impl Drive {
 
 impl Device for Drive {
     fn size_bytes(&self) -> u64 {
-        self.common.info.size_bytes
+        self.common.size_bytes.load(Ordering::Acquire)
+    }
+
+    fn look_at_size(&self) {
+        let Backend::Disk(disk) = &*self.backend else { return };
+        let Some(now) = disk.present_bytes() else { return };
+        self.common.size_bytes.fetch_max(whole_sectors(now), Ordering::AcqRel);
+        self.common.seen_bytes.fetch_max(whole_sectors(now), Ordering::AcqRel);
+    }
+
+    fn seen_bytes(&self) -> u64 {
+        self.common.seen_bytes.load(Ordering::Acquire)
     }
 
     fn is_rotational(&self) -> Option<bool> {
@@ -362,6 +389,10 @@ impl Device for Drive {
             self.common.health.flushed(mark);
         }
         self.settle(DeviceOp::Flush, 0, began, true, result)
+    }
+
+    fn discards(&self) -> bool {
+        self.info().discards
     }
 
     async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {

@@ -53,6 +53,8 @@ pub struct DriveInfo {
     pub serial: Option<String>,
     /// Whether it spins; of a file, the device under its file system. `None` if that is not known.
     pub rotational: Option<bool>,
+    /// Whether it may be told what is no longer needed.
+    pub discards: bool,
     /// Smallest unit of I/O, in bytes.
     pub logical_sector_bytes: u32,
     /// Smallest unit that the device writes without reading first, in bytes.

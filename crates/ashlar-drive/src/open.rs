@@ -103,7 +103,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Opened, OpenError> {
     }
     let info = match kind {
         FileType::BlockDevice => DriveInfo { direct, ..block_info(path, &descriptor, &stat)? },
-        _ => file_info(path, &stat, direct)?,
+        _ => file_info(path, &stat, OpenMode::Existing, direct)?,
     };
     Ok(Opened { descriptor, info, profile: None })
 }
@@ -132,6 +132,7 @@ fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInf
         model: facts.model,
         serial: facts.serial,
         rotational: facts.rotational,
+        discards: facts.discards,
         logical_sector_bytes,
         physical_sector_bytes: facts.physical_sector_bytes.unwrap_or(logical_sector_bytes),
     })
@@ -165,19 +166,20 @@ pub(crate) fn open_file(
     lock_or_name_holder(path, &descriptor)?;
     let stat = rustix::fs::fstat(&descriptor).map_err(|errno| cannot(path, "asking for its size", errno))?;
     check_size(path, ByteSize(stat.st_size as u64), size, mode)?;
-    let info = file_info(path, &stat, direct)?;
+    let info = file_info(path, &stat, mode, direct)?;
     Ok(Opened { descriptor, info, profile: None })
 }
 
-/// Whether the file has the size that was given with its name. Of one that is a drive already
-/// nothing else can be chosen.
+/// Whether the file has the size that was given with its name. One that is a drive already may
+/// have grown since.
 fn check_size(
     path: &Path,
     found: ByteSize,
     asked: Option<ByteSize>,
     mode: OpenMode,
 ) -> Result<(), OpenError> {
-    let Some(asked) = asked.filter(|asked| *asked != found) else { return Ok(()) };
+    let has_grown = |asked: &ByteSize| mode == OpenMode::Existing && found.0 > asked.0;
+    let Some(asked) = asked.filter(|asked| *asked != found && !has_grown(asked)) else { return Ok(()) };
     let path = path.to_owned();
     Err(match mode {
         OpenMode::CreateIfMissing => OpenError::SizeDiffers { path, found, asked },
@@ -185,10 +187,12 @@ fn check_size(
     })
 }
 
-fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenError> {
-    let size_bytes = stat.st_size as u64;
-    if !size_bytes.is_multiple_of(SECTOR_BYTES as u64) {
-        return Err(OpenError::Unaligned { path: path.to_owned(), bytes: size_bytes });
+fn file_info(path: &Path, stat: &Stat, mode: OpenMode, direct: bool) -> Result<DriveInfo, OpenError> {
+    let bytes = stat.st_size as u64;
+    let size_bytes = bytes / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
+    // One that is a drive already may have grown by anything.
+    if size_bytes != bytes && mode == OpenMode::CreateIfMissing {
+        return Err(OpenError::Unaligned { path: path.to_owned(), bytes });
     }
     let facts = sysfs::block_facts(stat.st_dev);
     Ok(DriveInfo {
@@ -203,6 +207,8 @@ fn file_info(path: &Path, stat: &Stat, direct: bool) -> Result<DriveInfo, OpenEr
         model: None,
         serial: None,
         rotational: facts.rotational,
+        // Most file systems can punch holes; the others say so.
+        discards: true,
         logical_sector_bytes: facts.logical_sector_bytes.unwrap_or(SECTOR_BYTES as u32),
         physical_sector_bytes: facts.physical_sector_bytes.unwrap_or(SECTOR_BYTES as u32),
     })
@@ -339,6 +345,7 @@ pub(crate) fn memory_info(kind: DriveKind, size: ByteSize) -> DriveInfo {
         model: None,
         serial: None,
         rotational: Some(false),
+        discards: kind == DriveKind::Memory,
         logical_sector_bytes: SECTOR_BYTES as u32,
         physical_sector_bytes: SECTOR_BYTES as u32,
     }

@@ -12,6 +12,8 @@ pub(crate) struct BlockFacts {
     pub(crate) rotational: Option<bool>,
     pub(crate) model: Option<String>,
     pub(crate) serial: Option<String>,
+    /// Whether it says that it takes discards. False where the kernel does not say.
+    pub(crate) discards: bool,
     pub(crate) logical_sector_bytes: Option<u32>,
     pub(crate) physical_sector_bytes: Option<u32>,
 }
@@ -52,6 +54,7 @@ fn read_facts(disk: &Path) -> BlockFacts {
         rotational: number("queue/rotational").map(|rotational| rotational != 0),
         model: text("device/model"),
         serial: text("device/serial").or_else(|| text("serial")),
+        discards: text("queue/discard_max_bytes").is_some_and(|bytes| bytes != "0"),
         logical_sector_bytes: number("queue/logical_block_size"),
         physical_sector_bytes: number("queue/physical_block_size"),
     }

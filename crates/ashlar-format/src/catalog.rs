@@ -86,6 +86,8 @@ pub struct Settings {
     /// How long a drive may give no answer at all, though it owes some, before it is given up,
     /// where redundancy allows. None: for ever. Whole milliseconds.
     pub io_timeout: Option<Duration>,
+    /// Drives are told of space as it becomes free.
+    pub autotrim: bool,
 }
 
 impl Default for Settings {
@@ -97,6 +99,7 @@ impl Default for Settings {
             scrub_interval: Some(SCRUB_INTERVAL),
             fault_threshold: FAULT_THRESHOLD,
             io_timeout: Some(IO_TIMEOUT),
+            autotrim: true,
         }
     }
 }

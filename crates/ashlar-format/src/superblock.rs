@@ -181,6 +181,16 @@ impl Superblock {
         (drive_bytes / SECTOR_BYTES as u64 - 1) * SECTOR_BYTES as u64
     }
 
+    /// Where the second copy of a drive of `device_bytes` may be, the likeliest place first, by
+    /// what its other copies say: the drive may have grown since they were written.
+    pub fn second_offsets(first: Option<&Self>, inside: Option<&Self>, device_bytes: u64) -> Vec<u64> {
+        if let Some(first) = first {
+            return vec![Self::second_offset(first.drive_bytes)];
+        }
+        let inside = inside.map(|inside| inside.drive_bytes).filter(|bytes| *bytes < device_bytes);
+        inside.into_iter().chain([device_bytes]).map(Self::second_offset).collect()
+    }
+
     /// Where the third copy is. It counts only where somebody asks for it: a drive that was given
     /// to something else may have it still.
     pub const INSIDE_OFFSET: u64 = Self::CHUNKS_START - SECTOR_BYTES as u64;

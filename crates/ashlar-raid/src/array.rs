@@ -31,29 +31,61 @@ const WRITE_TRIES: usize = 2;
 pub struct Member<D> {
     /// The drive.
     pub device: D,
-    /// Where its chunks lie.
-    pub layout: DriveLayout,
+    layout: Cell<DriveLayout>,
+    used_bytes: Cell<u64>,
     failure: RefCell<Option<Failure>>,
     read_errors: Cell<u64>,
     lies: Cell<u64>,
     speed: Speed,
     silence: Silences,
     faults: Faults,
+    refuses_discards: Cell<bool>,
 }
 
 impl<D> Member<D> {
-    /// A member that works.
+    /// A member that works, of which what is before the end of its chunks is used.
     pub fn new(device: D, layout: DriveLayout) -> Self {
+        let chunks_bytes = u64::from(layout.chunk_count) * u64::from(layout.chunk_bytes);
         Member {
             device,
-            layout,
+            layout: Cell::new(layout),
+            used_bytes: Cell::new(layout.chunks_start + chunks_bytes),
             failure: RefCell::new(None),
             read_errors: Cell::new(0),
             lies: Cell::new(0),
             speed: Speed::default(),
             silence: Silences::default(),
             faults: Faults::default(),
+            refuses_discards: Cell::new(false),
         }
+    }
+
+    /// The same, of which so many bytes are used.
+    pub fn using(self, used_bytes: u64) -> Self {
+        self.used_bytes.set(used_bytes);
+        self
+    }
+
+    /// Where its chunks lie.
+    pub fn layout(&self) -> DriveLayout {
+        self.layout.get()
+    }
+
+    /// Bytes of the drive that are used: it may have more.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes.get()
+    }
+
+    /// More of it is used from now on: chunks behind those that there are.
+    ///
+    /// # Panics
+    /// If the chunks that there are would lie elsewhere, or be fewer.
+    pub fn grow(&self, layout: DriveLayout, used_bytes: u64) {
+        let before = self.layout.replace(layout);
+        let is_grown = DriveLayout { chunk_count: before.chunk_count, ..layout } == before
+            && layout.chunk_count >= before.chunk_count;
+        assert!(is_grown, "{before:?} cannot become {layout:?}");
+        self.used_bytes.set(used_bytes);
     }
 
     /// Why the drive was given up, if it was.
@@ -373,7 +405,7 @@ impl<D: Device> Array<D> {
         let mut without_room = None;
         loop {
             let Some(member) = self.working(column.drive) else { return false };
-            let offset = member.layout.offset(column.chunk, row * SECTOR_BYTES as u32);
+            let offset = member.layout().offset(column.chunk, row * SECTOR_BYTES as u32);
             match self.write(&member, offset, bytes.clone(), Durability::Stable).await {
                 Ok(()) => return member.failure.borrow().is_none(),
                 Err(DeviceError::NoSpace { .. }) => self.wait_for_room(&mut without_room).await,
@@ -424,7 +456,7 @@ impl<D: Device> Array<D> {
         let _writing = self.reconstruct_cache.writing(addr, sectors.clone());
         for _ in 0..WRITE_TRIES {
             let Some(member) = self.working(addr.drive) else { return false };
-            let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
+            let offset = member.layout().offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
             match self.write(&member, offset, bytes.clone(), Durability::Stable).await {
                 Ok(()) => {}
                 Err(DeviceError::Gone) => self.give_up(addr.drive, DeviceError::Gone),

@@ -238,9 +238,9 @@ impl<'a> Row<'a> {
 /// Every choice of `count` columns among `readable`; none if there are fewer.
 pub(crate) fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
     let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
-    let left_out = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
-    left_out.into_iter().flatten().map(move |left_out| {
-        (0..columns.len()).filter(|nth| left_out >> nth & 1 == 0).map(|nth| columns[nth]).collect()
+    let skipped_drives = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
+    skipped_drives.into_iter().flatten().map(move |skipped_drives| {
+        (0..columns.len()).filter(|nth| skipped_drives >> nth & 1 == 0).map(|nth| columns[nth]).collect()
     })
 }
 

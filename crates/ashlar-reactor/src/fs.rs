@@ -54,6 +54,21 @@ pub struct WriteFlags {
     pub dsync: bool,
 }
 
+/// Discards a range of a block device (BLKDISCARD): what it holds is undefined then. Blocks its
+/// thread until the device has done it, which may take seconds: not for a reactor's.
+///
+/// # Errors
+/// What the operating system reports: EOPNOTSUPP, ENOTTY of what is no block device.
+pub fn discard_blocks(device: impl AsFd, offset: u64, len: u64) -> io::Result<()> {
+    /// `_IO(0x12, 119)` of linux/fs.h.
+    const BLKDISCARD: libc::Ioctl = 0x1277;
+    let range = [offset, len];
+    // SAFETY: the request takes the address of two u64, which live until it returns, and writes
+    // nothing there.
+    let result = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// A file or block device. Its operations may be under way in any number and end in any order.
 /// Dropping their futures does not end them, and dropping the file closes it after what was begun.
 pub struct File {

@@ -113,6 +113,7 @@ impl<W: World> Pool<W> {
         self.upkeep.now_does(Activity::WriteRoot);
         let root = self.write_root(&noted, Root { catalog, shards, clean, ..root }).await?;
         self.upkeep.now_does(before);
+        self.window_is_back(&window).await;
         self.install(noted, root, window);
         // What it has itself written may lie on a drive that is to take nothing new: in an idle
         // pool nothing else would ever seal it.
@@ -369,6 +370,14 @@ impl<W: World> Pool<W> {
 
     // --- step 6 ----------------------------------------------------------------------------------
 
+    /// Nothing is written to a chunk that a drive is being told of. A window has one only where its
+    /// drive had no other left.
+    async fn window_is_back(&self, window: &Window) {
+        let added = window.striped.iter().chain(&window.journal);
+        let chunks: Vec<ChunkAddr> = self.segments.borrow().chunks_of(added).collect();
+        self.chunks_are_back(chunks).await;
+    }
+
     fn install(&self, noted: Noted, root: Root, window: Window) {
         let before = self.roots.install(root).members;
         self.settle_awaiting_root();
@@ -382,6 +391,7 @@ impl<W: World> Pool<W> {
         segments.window_durable(Shape::Journal, window.journal);
         segments.release(window.retired);
         drop(segments);
+        self.free_chunks_settled();
         if self.unreleased().is_empty() {
             self.rebuild_ended();
         }

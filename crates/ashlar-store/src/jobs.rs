@@ -1,5 +1,5 @@
 //! What a pool does in the background, one job a file: collection, merges, sweeps, purges, rebuild,
-//! rebalance, scrub, audit.
+//! rebalance, scrub, audit, trim.
 //!
 //! A job knows what it wants and does one step of it. It must not know what other jobs want:
 //! `upkeep` chooses.
@@ -15,3 +15,4 @@ pub(crate) mod relocate;
 pub(crate) mod scrub;
 pub(crate) mod share;
 pub(crate) mod sweep;
+pub(crate) mod trim;

@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod create;
+pub(crate) mod grow;
 pub(crate) mod lease;
 pub(crate) mod naming;
 pub(crate) mod rejoin;

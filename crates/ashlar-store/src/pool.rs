@@ -29,6 +29,7 @@ use crate::jobs::rebuild::Rebuild;
 use crate::jobs::relocate::Relocation;
 use crate::jobs::scrub::Scrub;
 use crate::jobs::sweep::Sweep;
+use crate::jobs::trim::Trim;
 use crate::lookup::read::Found;
 use crate::map::cache::PageCache;
 use crate::map::shard::Shard;
@@ -119,6 +120,10 @@ pub struct Counters {
     pub sectors_repaired: u64,
     /// Those of them that a read has found, and no scrub.
     pub sectors_healed: u64,
+    /// Bytes of free chunks that drives were told of.
+    pub bytes_discarded: u64,
+    /// Times that a drive has refused that.
+    pub discards_failed: u64,
     /// Blocks that could not be read right.
     pub blocks_unrecovered: u64,
 }
@@ -170,6 +175,7 @@ pub(crate) struct Pool<W: World> {
     pub rebalance: Rebalance,
     pub relocation: Relocation,
     pub scrub: Scrub,
+    pub trim: Trim,
     pub heat: Heat,
     pub pace: Pace,
     pub refusals: Refusals,
@@ -185,6 +191,8 @@ pub(crate) struct Pool<W: World> {
     pub sweep: Cell<Option<Sweep>>,
     /// Held while a drive is added.
     pub adding: Mutex<()>,
+    /// Held while superblocks of members are written that say another size, or are compared.
+    pub labels: Mutex<()>,
     /// A member that the next root is the first to name.
     pub joining: Cell<Option<Joining>>,
     /// Until this start has come to a root: segments in which nothing lived by the root before.
@@ -273,6 +281,7 @@ impl<W: World> Pool<W> {
             rebalance: Rebalance::default(),
             relocation: Relocation::default(),
             scrub: Scrub::default(),
+            trim: Trim::default(),
             heat: Heat::default(),
             pace: Pace::default(),
             refusals: Refusals::default(),
@@ -282,6 +291,7 @@ impl<W: World> Pool<W> {
             narrowest_data: Cell::new(usize::MAX),
             sweep: Cell::default(),
             adding: Mutex::default(),
+            labels: Mutex::default(),
             joining: Cell::default(),
             empty_at_start: RefCell::default(),
             resizing: Mutex::default(),

@@ -210,7 +210,8 @@ fn assemble<W: World>(
     let slots = members.iter().map(|m| usize::from(m.superblock.drive.0) + 1).max().unwrap_or(0);
     let mut array: Vec<Option<Rc<Member<W::Device>>>> = (0..slots).map(|_| None).collect();
     for FoundDrive { superblock, device } in members {
-        array[usize::from(superblock.drive.0)] = Some(Rc::new(Member::new(device, superblock.layout)));
+        let member = Member::new(device, superblock.layout).using(superblock.drive_bytes);
+        array[usize::from(superblock.drive.0)] = Some(Rc::new(member));
     }
     Ok(Pool::new(Parts {
         world: world.clone(),

@@ -7,6 +7,7 @@ use ashlar_raid::{Failure, Level, Member};
 
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
+use crate::jobs::trim::TrimReport;
 use crate::map::shard::Shard;
 use crate::pool::{Counters, Pool};
 use crate::space::after_loss::WorstLoss;
@@ -51,6 +52,8 @@ pub struct DriveStatus {
     pub read_errors: u64,
     /// Reads that it answered with wrong bytes.
     pub lies: u64,
+    /// Bytes that the pool would take if it was to grow: the drive has become larger.
+    pub unused_bytes: u64,
     /// It answers much later than the others: most reads are reconstructed from those.
     pub is_slow: bool,
 }
@@ -90,6 +93,8 @@ pub struct PoolStatus {
     pub rebalance: Option<Progress>,
     /// The scrub that is under way, or else the last one.
     pub scrub: Option<ScrubReport>,
+    /// The trim that goes on, or else the last one since the pool was opened.
+    pub trim: Option<TrimReport>,
     /// A drive was released for which none was added: nothing lacks redundancy, and there is less
     /// room than there was.
     pub is_reduced: bool,
@@ -97,7 +102,7 @@ pub struct PoolStatus {
     pub settings: Settings,
     /// Memory that the map takes.
     pub map_bytes: u64,
-    /// What upkeep is doing.
+    /// What is done in the background.
     pub activity: Activity,
 }
 
@@ -151,10 +156,11 @@ impl<W: World> Pool<W> {
             rebuild: self.rebuild_progress(),
             rebalance: self.rebalance_progress(),
             scrub: self.scrub_report(),
+            trim: self.trim_report(),
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (shards_bytes + self.pages.bytes()) as u64,
-            activity: self.upkeep.activity(),
+            activity: self.activity(),
         }
     }
 
@@ -185,6 +191,7 @@ impl<W: World> Pool<W> {
             },
             read_errors: figure(Member::read_errors),
             lies: figure(Member::lies),
+            unused_bytes: self.unused_bytes(record.drive),
             is_slow: member.as_deref().is_some_and(Member::is_slow),
         }
     }

@@ -3,6 +3,7 @@
 mod bounds;
 mod close;
 mod name;
+mod room;
 mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +65,7 @@ impl<W: World> Store<W> {
         pool.spawn(pool.clone().upkeep_loop());
         pool.spawn(pool.clone().room_loop());
         pool.spawn(pool.clone().watch_loop());
+        pool.spawn(pool.clone().trim_loop());
         let store = Store { pool };
         store.pool.spawn(store.clone().zero_tails());
         Ok((store, opened))
@@ -285,6 +287,7 @@ impl<W: World> Store<W> {
         self.pool.rebuild_at_once();
         self.pool.rebalance_at_once();
         self.pool.scrub_at_once();
+        self.pool.autotrim_changed();
         self.pool.checkpoint_now().await
     }
 

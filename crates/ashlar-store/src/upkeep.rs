@@ -2,6 +2,7 @@
 //! ([`policy`]), do, repeat.
 
 pub(crate) mod activity;
+mod beside;
 mod bounds;
 pub(crate) mod policy;
 mod state;
@@ -61,6 +62,8 @@ impl<W: World> Pool<W> {
             // Also after a rest, which may be over before it begins.
             self.world.yield_now().await;
         }
+        self.relocation.look_again();
+        self.upkeep.beside.all_ended().await;
         self.requests.answer_checkpoints(&Err(Cause::NotReady.into()));
         self.upkeep.audits_wanted.take();
         self.upkeep.stopped.set(true);
@@ -68,7 +71,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Performs it, and counts the time for whose turn is next.
-    async fn take_turn(&self, task: Task) {
+    async fn take_turn(self: &Rc<Self>, task: Task) {
         let begun = self.world.now();
         self.perform(task).await;
         let took = self.world.now().since(begun);
@@ -79,7 +82,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    async fn perform(&self, task: Task) {
+    async fn perform(self: &Rc<Self>, task: Task) {
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
@@ -113,8 +116,8 @@ impl<W: World> Pool<W> {
                 done
             }
             Task::Scrub => {
-                self.scrub_step().await;
-                return self.pace.rested(self.world.now());
+                self.begin_scrub_step();
+                Ok(())
             }
             Task::GiveUp(drive) => {
                 self.array.give_up_faulty(drive);
@@ -396,6 +399,7 @@ impl<W: World> Pool<W> {
             sweep: self.sweep_need(),
             quiet_and_inexact: self.sweep_waits().is_some_and(|wait| wait.is_zero()),
             rebuild: self.next_rebuild(&segments, floor, &drives),
+            is_overfull: segments.live().bytes() > self.limit_bytes.get(),
             only_columns_fit: placeable == 0
                 && usable > CHECKPOINT_MIN
                 && segments.most_free(&drives) > marks.reserve,

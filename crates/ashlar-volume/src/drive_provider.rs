@@ -185,7 +185,17 @@ impl DriveContent {
 /// [`SuperblockError::Absent`] if there never was one; the first copy's fault otherwise.
 pub async fn read_superblock<D: Device>(device: &D) -> Result<Superblock, SuperblockError> {
     let first = read_copy(device, Superblock::FIRST_OFFSET).await;
-    let second = read_copy(device, Superblock::second_offset(device.size_bytes())).await;
+    let inside = match &first {
+        Ok(_) => None,
+        Err(_) => read_copy(device, Superblock::INSIDE_OFFSET).await.ok(),
+    };
+    let places = Superblock::second_offsets(first.as_ref().ok(), inside.as_ref(), device.size_bytes());
+    let mut second = Err(SuperblockError::Absent);
+    for place in places {
+        if second.is_err() {
+            second = read_copy(device, place).await;
+        }
+    }
     match (first, second) {
         (Ok(first), Ok(second)) if second.generation > first.generation => Ok(second),
         (Ok(superblock), _) | (Err(_), Ok(superblock)) => Ok(superblock),

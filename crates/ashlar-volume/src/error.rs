@@ -2,7 +2,8 @@
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
-    AddError, CreateError, FailError, OPEN_ANSWER_MAX, OpenError, RejoinError, RemoveError, RenameError,
+    AddError, CreateError, FailError, GrowError, OPEN_ANSWER_MAX, OpenError, RejoinError, RemoveError,
+    RenameError, TrimError,
 };
 
 use crate::attributes::HOSTS_MAX;
@@ -275,6 +276,12 @@ pub enum NodeError {
     /// The store could not do it.
     #[error("{0}")]
     Io(#[from] IoError),
+    /// The room of drives was not taken.
+    #[error("{0}")]
+    Grow(GrowError),
+    /// No trim was begun.
+    #[error("{0}")]
+    Trim(TrimError),
     /// The reactor has ended.
     #[error(transparent)]
     Gone(#[from] Gone),
@@ -324,6 +331,24 @@ fn lost_instead(pool: &str, lost: &[String]) -> String {
         [] => format!("Pool '{pool}' has lost no drive"),
         [one] => format!("Lost is {one}"),
         several => format!("Lost are {}", several.join(", ")),
+    }
+}
+
+impl From<GrowError> for NodeError {
+    fn from(error: GrowError) -> Self {
+        match error {
+            GrowError::Pool(error) => NodeError::Io(error),
+            error => NodeError::Grow(error),
+        }
+    }
+}
+
+impl From<TrimError> for NodeError {
+    fn from(error: TrimError) -> Self {
+        match error {
+            TrimError::Pool(error) => NodeError::Io(error),
+            error @ TrimError::NoDrive(_) => NodeError::Trim(error),
+        }
     }
 }
 

@@ -162,7 +162,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         policy: OpenPolicy,
         closed: Vec<KnownPool>,
     ) -> Result<PoolRecord, NodeError> {
-        let Given { drives, left_out, rename } = given.into();
+        let Given { drives, skipped_drives, rename } = given.into();
         let reports = self.reports().await?;
         let names_taken = reports.iter().map(|report| report.status.name.clone()).collect();
         let home = self.least_loaded(&reports);
@@ -173,7 +173,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             pool,
             drives,
             seek,
-            left_out,
+            skipped_drives,
             rename,
             names_taken,
             closed,
@@ -205,7 +205,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             name: Some(pools[at].name.clone()),
             drives: Vec::new(),
             seek: true,
-            left_out: Vec::new(),
+            skipped_drives: Vec::new(),
             rename: None,
             names_taken: others.map(|report| report.status.name).collect(),
             closed: pools[..at].to_vec(),
@@ -265,6 +265,26 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     pub async fn scrub(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
         self.at_pool(at, move |home, uuid| async move { home.scrub(uuid, order).await }).await?;
+        self.report(&at.uuid.to_string()).await
+    }
+
+    /// Begins to tell the drives of a pool of all space that is free, unless that goes on.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn trim(&self, pool: &str) -> Result<PoolReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, |home, uuid| async move { home.trim(uuid).await }).await?;
+        self.report(&at.uuid.to_string()).await
+    }
+
+    /// Takes the room of drives that have become larger into a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn grow(&self, pool: &str) -> Result<PoolReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, |home, uuid| async move { home.grow(uuid).await }).await?;
         self.report(&at.uuid.to_string()).await
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{BLOCK_BYTES, Cause, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
+use ashlar_block::{BLOCK_BYTES, Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
@@ -273,6 +273,30 @@ impl<B: DriveProvider> ReactorPools<B> {
         Ok(())
     }
 
+    /// Begins to tell the drives of a pool of all space that is free, unless that goes on.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn trim(&self, uuid: PoolUuid) -> Result<(), NodeError> {
+        Ok(self.pool(uuid)?.store.start_trim()?)
+    }
+
+    /// Takes the room of drives that have become larger into a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`]; drives that were done before stay so.
+    pub async fn grow(&self, uuid: PoolUuid) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let grown = pool.store.grow().await;
+        // Those that were done before another one failed, too.
+        for member in pool.drives.borrow_mut().iter_mut() {
+            member.pool_bytes = pool.store.used_bytes(member.id).unwrap_or(member.pool_bytes);
+            member.drive.facts.size_bytes = member.drive.device.size_bytes();
+        }
+        grown.map(drop).map_err(NodeError::from)
+    }
+
     /// Lets hosts have what was kept for when the pool is full.
     ///
     /// # Errors
@@ -315,6 +339,8 @@ impl<B: DriveProvider> ReactorPools<B> {
         let wipe = async |member: &PoolDrive<B::Device>| {
             // The pool has been handed back: another machine may have opened it since.
             self.check_not_elsewhere([&member.drive]).await?;
+            // A copy of its label may be at the end of a drive that has become larger.
+            self.wipe(&member.drive, member.drive.device.size_bytes()).await?;
             self.wipe(&member.drive, member.pool_bytes).await
         };
         let wiped = members.iter().map(wipe);

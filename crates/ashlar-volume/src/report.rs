@@ -137,6 +137,8 @@ pub struct SettingsChange {
     pub fault_threshold: Option<Option<NonZeroU32>>,
     /// See [`Settings::io_timeout`].
     pub io_timeout: Option<Option<Duration>>,
+    /// See [`Settings::autotrim`].
+    pub autotrim: Option<bool>,
 }
 
 impl SettingsChange {
@@ -151,6 +153,7 @@ impl SettingsChange {
             scrub_interval: self.scrub_interval.unwrap_or(before.scrub_interval),
             fault_threshold: self.fault_threshold.unwrap_or(before.fault_threshold),
             io_timeout: self.io_timeout.unwrap_or(before.io_timeout),
+            autotrim: self.autotrim.unwrap_or(before.autotrim),
         }
     }
 }

@@ -12,6 +12,7 @@ mod removal;
 mod scrub;
 mod settings;
 mod tables;
+mod trim;
 mod verbs;
 mod waiting;
 

@@ -142,7 +142,7 @@ fn names_that_break_the_rule_are_told() {
 }
 
 /// The names that are left out of `value`, a value of that type.
-fn left_out<T: Serialize + utoipa::PartialSchema>(value: &T) -> Vec<String> {
+fn skipped_drives<T: Serialize + utoipa::PartialSchema>(value: &T) -> Vec<String> {
     let schema = serde_json::to_value(T::schema()).expect("JSON");
     let value = serde_json::to_value(value).expect("JSON");
     let mut names = Vec::new();
@@ -158,16 +158,16 @@ fn what_is_unknown_is_null_and_not_left_out() {
     let event = Event { seq: 1, time: String::new(), what: happening.clone() };
     let error = ErrorBody { code: String::new(), message: String::new(), hint: None };
     let all = [
-        left_out(&pool),
-        left_out(&pool.rebuild.unwrap_or_default()),
-        left_out(&Scrub::default()),
-        left_out(&ScrubbedDrive::default()),
-        left_out(&PoolDrive::default()),
-        left_out(&Volume::default()),
-        left_out(&Spare::default()),
-        left_out(&happening),
-        left_out(&event),
-        left_out(&error),
+        skipped_drives(&pool),
+        skipped_drives(&pool.rebuild.unwrap_or_default()),
+        skipped_drives(&Scrub::default()),
+        skipped_drives(&ScrubbedDrive::default()),
+        skipped_drives(&PoolDrive::default()),
+        skipped_drives(&Volume::default()),
+        skipped_drives(&Spare::default()),
+        skipped_drives(&happening),
+        skipped_drives(&event),
+        skipped_drives(&error),
     ];
     assert!(all.iter().all(Vec::is_empty), "{all:?}");
     let shown = serde_json::to_value(Pool::default()).expect("JSON");

@@ -5,7 +5,7 @@ use ashlar_block::ByteSize;
 use super::{Moving, Seen, What};
 use crate::node_api::Warning;
 use crate::progress_text::ProgressText;
-use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity};
+use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Trim};
 
 mod hosts;
 
@@ -91,6 +91,7 @@ fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Ha
     all.extend(words(now, before.unwrap_or(&nothing)).iter().map(|state| entered(now, state)));
     all.extend(moved);
     all.extend(was_open.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
+    all.extend(was_open.and_then(|before| of_trim(before.trim.as_ref(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
 }
@@ -182,6 +183,26 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
 }
 
 /// A drive on which it found something is given up.
+/// A trim that has come to its end since.
+fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
+    let trim = now.trim.as_ref().filter(|trim| trim.finished_at.is_some())?;
+    let is_new = before.is_none_or(|before| before.finished_at != trim.finished_at);
+    let severity = if trim.refusals > 0 { Severity::Warning } else { Severity::Info };
+    let refused = match trim.refusals {
+        0 => String::new(),
+        1 => "; one drive has refused once: the log says why".to_owned(),
+        times => format!("; drives have refused {times} times: the log says why"),
+    };
+    let skipped_drives = match &trim.skipped_drives[..] {
+        [] => String::new(),
+        drives => format!("; left out: {}", drives.join(", ")),
+    };
+    let free = ByteSize(trim.free_bytes);
+    let message =
+        format!("the drives of pool '{}' know of {free} of free space{refused}{skipped_drives}", now.name);
+    is_new.then(|| about(now, severity, "trim_finished", message))
+}
+
 fn has_given_up(scrub: &Scrub) -> bool {
     scrub.drives.iter().any(|drive| drive.given_up.is_some())
 }

@@ -219,7 +219,7 @@ impl Catalog {
 }
 
 fn put_settings(w: &mut Writer, settings: &Settings) {
-    let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval, fault_threshold, io_timeout } =
+    let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval, fault_threshold, io_timeout, autotrim } =
         *settings;
     put_field(w, 1, |w| w.u8(recon_prio));
     put_field(w, 2, |w| w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64)));
@@ -227,6 +227,9 @@ fn put_settings(w: &mut Writer, settings: &Settings) {
     put_field(w, 4, |w| w.u64(scrub_interval.map_or(0, |interval| interval.as_secs())));
     put_field(w, 5, |w| w.u32(fault_threshold.map_or(0, NonZeroU32::get)));
     put_field(w, 6, |w| w.u64(io_timeout.map_or(0, |timeout| timeout.as_millis() as u64)));
+    if !autotrim {
+        put_field(w, 7, |w| w.u8(0));
+    }
 }
 
 fn take_settings(settings: &mut Settings, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
@@ -242,6 +245,7 @@ fn take_settings(settings: &mut Settings, tag: u16, r: &mut Reader<'_>) -> Resul
         4 => settings.scrub_interval = positive(r.u64()?).map(Duration::from_secs),
         5 => settings.fault_threshold = NonZeroU32::new(r.u32()?),
         6 => settings.io_timeout = positive(r.u64()?).map(Duration::from_millis),
+        7 => settings.autotrim = r.u8()? != 0,
         _ => return Ok(false),
     }
     Ok(true)

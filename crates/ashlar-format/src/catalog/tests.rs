@@ -31,6 +31,7 @@ fn catalog() -> Catalog {
             scrub_interval: Some(Duration::from_secs(3600)),
             fault_threshold: NonZeroU32::new(3),
             io_timeout: Some(Duration::from_secs(5)),
+            autotrim: false,
         },
         scrub: ScrubRecord {
             counted_from: 5,

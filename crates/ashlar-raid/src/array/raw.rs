@@ -14,6 +14,35 @@ impl<D: Device> Array<D> {
         result.map(|()| buf)
     }
 
+    /// Whether the drive works and has to seek, as far as it is known.
+    pub fn is_rotational(&self, drive: DriveId) -> bool {
+        self.working(drive).is_some_and(|member| member.device.is_rotational() == Some(true))
+    }
+
+    /// Whether the drive works and may be told of chunks that nobody needs.
+    pub fn discards(&self, drive: DriveId) -> bool {
+        let may = |member: Rc<Member<D>>| member.device.discards() && !member.refuses_discards.get();
+        self.working(drive).is_some_and(may)
+    }
+
+    /// Tells the drive that nobody needs these chunks. Until this has ended, nothing may be written
+    /// there. However long it takes, and whatever the drive says, it is not given up; one that does
+    /// not know how is not asked again.
+    ///
+    /// # Errors
+    /// What the drive says, or [`DeviceError::Gone`] if it is lost.
+    pub async fn discard(&self, drive: DriveId, chunks: Range<u32>) -> Result<(), DeviceError> {
+        self.permitted().await;
+        let member = self.working(drive).ok_or(DeviceError::Gone)?;
+        let from = member.layout().offset(chunks.start, 0);
+        let bytes = u64::from(member.layout().chunk_bytes) * chunks.len() as u64;
+        let discarded = member.device.discard(from, bytes).await;
+        if matches!(discarded, Err(DeviceError::Unsupported(_))) {
+            member.refuses_discards.set(true);
+        }
+        discarded
+    }
+
     /// Writes a sector outside of the chunks anew, and reads it back. True: it is what was written.
     /// A drive that refuses is not given up.
     pub async fn rewrite_raw(&self, drive: DriveId, offset: u64, sector: Bytes) -> bool {

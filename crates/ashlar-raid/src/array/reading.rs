@@ -130,7 +130,7 @@ impl<D: Device> Array<D> {
     ) -> Result<AlignedBuf, DeviceError> {
         let addr = geometry.columns[column];
         let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
-        let offset = member.layout.offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
+        let offset = member.layout().offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
         let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
         let read = self.answer(&member, &member.silence.reads, patience, member.device.read(offset, buf));
         let (result, buf) = self.measured(&member, read).await?;

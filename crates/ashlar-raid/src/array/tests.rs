@@ -70,7 +70,7 @@ fn wrong_bytes_are_replaced_by_the_right_ones_and_the_drive_is_named() {
     now(array.write_rows(&geometry, 0, columns.iter().cloned())).map(|_| ()).expect("all drives work");
     for drive in [1u16, 2] {
         let member = array.working(DriveId(drive)).expect("works");
-        let offset = member.layout.offset(u32::from(drive), 0);
+        let offset = member.layout().offset(u32::from(drive), 0);
         now(member.device.write(offset, AlignedBuf::zeroed(8192).freeze(), Durability::Stable))
             .expect("in range");
     }
@@ -99,7 +99,7 @@ fn neighbouring_rows_may_have_lost_different_columns() {
     now(array.write_rows(&geometry, 0, columns.iter().cloned())).map(|_| ()).expect("all drives work");
     for (drive, row) in [(1u16, 0), (2, 1)] {
         let member = array.working(DriveId(drive)).expect("works");
-        let offset = member.layout.offset(u32::from(drive), row * SECTOR_BYTES as u32);
+        let offset = member.layout().offset(u32::from(drive), row * SECTOR_BYTES as u32);
         now(member.device.write(offset, AlignedBuf::zeroed(SECTOR_BYTES).freeze(), Durability::Stable))
             .expect("in range");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ashlar_block::{Device, DriveId, IoError, SECTOR_BYTES, World};
+use ashlar_block::{DriveId, IoError, SECTOR_BYTES, World};
 use ashlar_format::ids::{GroupKey, Key, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, Pointer, SegmentId};
 use ashlar_format::page::{LeafGroup, Run, Value};
@@ -69,7 +69,7 @@ impl<W: World> Pool<W> {
             .into_iter()
             .filter_map(|drive| self.array.member(drive).map(|member| (drive, member)));
         let superblocks = drives.flat_map(|(drive, member)| {
-            let copies = Superblock::offsets(member.device.size_bytes());
+            let copies = Superblock::offsets(member.used_bytes());
             copies.map(|offset| (drive, offset..offset + SECTOR_BYTES as u64))
         });
         rows.chain(superblocks).collect()
@@ -79,7 +79,7 @@ impl<W: World> Pool<W> {
         let mut rows = Vec::new();
         for column in &segment.geometry.columns {
             let Some(member) = self.array.working(column.drive) else { continue };
-            let chunk = member.layout.offset(column.chunk, 0);
+            let chunk = member.layout().offset(column.chunk, 0);
             rows.extend(segment.accepted_rows().into_iter().map(|extent| {
                 let [first, end] = [extent.row, extent.row + extent.rows]
                     .map(|row| chunk + u64::from(row) * SECTOR_BYTES as u64);

@@ -13,6 +13,7 @@ pub(crate) mod policy;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, IoError, World};
@@ -23,7 +24,7 @@ use ashlar_format::table::{SegmentKind, SegmentState};
 use crate::jobs::collect::emptying::{InParts, Part};
 use crate::jobs::collect::{Collected, Rest};
 use crate::jobs::progress::{Done, Obstacle, Progress};
-use crate::jobs::relocate::Relocated;
+use crate::jobs::relocate::{Lane, Purpose, Relocated};
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
 use crate::space::capacity::Request;
@@ -43,9 +44,8 @@ const RENEWALS: u8 = 8;
 pub(crate) enum RebalanceTask {
     /// Write what lives of a segment anew, in wider stripes.
     Widen(SegmentId),
-    /// Let a column of a segment go to a drive that is emptier; none: go on with what is on its
-    /// way.
-    Move(SegmentId, Option<ColumnMove>),
+    /// Let a column of a segment go to a drive that is emptier.
+    Move(SegmentId, ColumnMove),
     /// Have a root say where columns are, and free what nothing needs any more.
     Settle,
     /// Nothing is left to be done.
@@ -113,6 +113,7 @@ impl<W: World> Pool<W> {
         self.rebalance.renewals_left.set(0);
         self.rebalance.widening.forget();
         self.rebalance.done.forget();
+        self.relocation.look_again();
         self.forget_waits();
     }
 
@@ -155,30 +156,31 @@ impl<W: World> Pool<W> {
 
     /// Whether there may be something to be done for a rebalance now.
     pub fn rebalance_is_ready(&self) -> bool {
-        self.rebalance_is_wanted() && self.rebalance.share.has_come(self.world.now())
+        let now = self.world.now();
+        self.rebalance_is_wanted() && self.rebalance.share.has_come(now) && self.may_begin_lane()
     }
 
-    /// Whether there is one, or a column on its way that one has left behind when it was stopped.
-    /// What rebuilds move is theirs.
+    /// Whether there is one that is not held up by the loss of a drive.
     fn rebalance_is_wanted(&self) -> bool {
-        let is_wanted = self.is_rebalancing() || self.relocation.segment().is_some();
-        is_wanted && self.unreleased().is_empty()
+        self.is_rebalancing() && self.unreleased().is_empty()
     }
 
     /// When to look again whether there is.
     pub fn rebalance_waits(&self) -> Option<Duration> {
-        let is_wanted = self.rebalance_is_wanted() && self.halt.why().is_none();
+        // When a lane ends it is looked again.
+        let is_wanted = self.rebalance_is_wanted() && self.halt.why().is_none() && self.may_begin_lane();
         is_wanted.then(|| self.rebalance.share.wait(self.world.now()))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebalance_at_once(&self) {
         self.rebalance.share.at_once(self.world.now());
+        self.relocation.look_again();
         self.requests.notify();
     }
 
     /// Does a part of it, and leaves the others their share of the time.
-    pub async fn rebalance_step(&self) -> Result<(), AppendError> {
+    pub async fn rebalance_step(self: &Rc<Self>) -> Result<(), AppendError> {
         let begun = self.world.now();
         let Some(task) = self.next_rebalance() else {
             self.wait_for_room_or_batches();
@@ -196,8 +198,9 @@ impl<W: World> Pool<W> {
         self.rebalance.share.pause(self.world.now(), RETRY);
     }
 
+    /// When a lane ends it is looked again at once.
     fn wait_for_room_or_batches(&self) {
-        if !self.may_widen() {
+        if self.relocation.lanes() == 0 && !self.may_widen() {
             return self.postpone_rebalance();
         }
         self.rebalance.share.pause(self.world.now(), RETRY);
@@ -206,12 +209,9 @@ impl<W: World> Pool<W> {
     /// What is to be done next. `None`: it waits for room, or for batches that are on their way.
     fn next_rebalance(&self) -> Option<RebalanceTask> {
         let segments = self.segments.borrow();
-        let Some(below) = self.catalog.borrow().rebalance_below else { return Some(RebalanceTask::Settle) };
-        if self.relocation.must_settle(&segments) {
+        let below = self.catalog.borrow().rebalance_below?;
+        if self.relocations_must_settle(&segments) {
             return Some(RebalanceTask::Settle);
-        }
-        if let Some(id) = self.relocation.segment() {
-            return Some(RebalanceTask::Move(id, None));
         }
         let (floor, drives) = (self.lsns.floor(), self.allocation_targets());
         let widen = self.next_to_widen(&segments, below, floor, &drives);
@@ -220,7 +220,11 @@ impl<W: World> Pool<W> {
         }
         let column = self.next_to_move(&segments, floor, &drives);
         if let Some((true, id, column)) = column {
-            return Some(RebalanceTask::Move(id, Some(column)));
+            return Some(RebalanceTask::Move(id, column));
+        }
+        // When a lane ends it is looked again.
+        if self.relocation.lanes() > 0 {
+            return None;
         }
         // A root may make room for more.
         let waits_for_room = widen.is_some_and(|(is_settled, _)| is_settled);
@@ -262,7 +266,9 @@ impl<W: World> Pool<W> {
         drives: &[DriveId],
     ) -> Option<(bool, SegmentId, ColumnMove)> {
         let loads = segments.loads(drives);
-        let movable = segments.iter().filter(|(id, segment)| is_whole(segment) && !self.stays(*id, segment));
+        let is_movable =
+            |id, segment| is_whole(segment) && !segments.is_moving(id) && !self.stays(id, segment);
+        let movable = segments.iter().filter(|(id, segment)| is_movable(*id, segment));
         let moves = movable.filter_map(|(id, segment)| {
             Some((segment.last_lsn < floor, id, best_move(&segment.geometry, &loads)?))
         });
@@ -272,12 +278,12 @@ impl<W: World> Pool<W> {
         moves.max_by(|one, other| order(one).partial_cmp(&order(other)).expect("parts are numbers"))
     }
 
-    async fn perform_rebalance(&self, task: RebalanceTask) -> Result<(), AppendError> {
+    async fn perform_rebalance(self: &Rc<Self>, task: RebalanceTask) -> Result<(), AppendError> {
         match task {
             RebalanceTask::Widen(id) => self.widen(id).await?,
             RebalanceTask::Move(id, column) => self.move_column(id, column).await,
             RebalanceTask::Settle => {
-                self.settle_relocations().await;
+                self.ordered_checkpoint().await;
                 if !self.may_widen() {
                     self.postpone_rebalance();
                 }
@@ -319,28 +325,32 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    async fn move_column(&self, id: SegmentId, chosen: Option<ColumnMove>) {
-        let choose = |segments: &mut Segments| {
-            let ColumnMove { column, to, .. } = chosen?;
-            segments.reserve_columns(id, &[column], &[to])
-        };
-        let first_lsn = self.segments.borrow().get(id).map(|segment| segment.first_lsn);
-        let (ended, bytes) = self.relocate(id, choose).await;
-        self.rebalanced(bytes);
-        match ended {
-            Relocated::Part | Relocated::TargetLost => {}
-            Relocated::Whole(columns) => self.count(|counters| counters.columns_moved += columns as u64),
+    async fn move_column(self: &Rc<Self>, id: SegmentId, ColumnMove { column, to, .. }: ColumnMove) {
+        // From now on it counts what hosts wait for.
+        self.rebalance.done.begins(self.world.now());
+        match self.begin_lane(id, &[column], &[to], Purpose::Spread) {
+            Some(lane) => self.start_lane(lane),
             // What columns have left is free once a root says so.
-            Relocated::NoRoom if !self.relocation.is_settled() => self.settle_relocations().await,
-            Relocated::NoRoom => self.postpone_rebalance(),
-            Relocated::Unreadable => {
-                tracing::warn!("{id} cannot be read whole: its columns stay where they are");
-                self.rebalance.stay.borrow_mut().extend(first_lsn.map(|first_lsn| (id, first_lsn)));
-            }
+            None if !self.relocation.is_settled() => self.ordered_checkpoint().await,
+            None => self.postpone_rebalance(),
         }
     }
 
-    fn rebalanced(&self, bytes: u64) {
+    /// A lane that was to take a column to an emptier drive has ended.
+    pub fn spread(&self, lane: &Lane, ended: Relocated) {
+        match ended {
+            Relocated::Part | Relocated::GivenUp => {}
+            Relocated::Whole => self.count(|counters| counters.columns_moved += lane.columns() as u64),
+            Relocated::Unreadable => {
+                let id = lane.segment;
+                tracing::warn!("{id} cannot be read whole: its columns stay where they are");
+                self.rebalance.stay.borrow_mut().insert((id, lane.first_lsn));
+            }
+        }
+        self.rebalance.share.at_once(self.world.now());
+    }
+
+    pub fn rebalanced(&self, bytes: u64) {
         // Somebody may have stopped it meanwhile.
         if bytes > 0 && self.is_rebalancing() {
             self.rebalance.done.add(bytes, self.world.now());

@@ -1,8 +1,9 @@
 //! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level
 //! says; and what lives on drives that are leaving is moved there in the same way.
 //!
-//! A segment's columns are restored where they lie ([`relocate`](crate::jobs::relocate)) as long
-//! as other drives have room; else what lives of it is written anew, in narrower stripes.
+//! A segment's columns are restored while it stays ([`relocate`](crate::jobs::relocate)) as long as
+//! other drives have room: several segments at a time, beside whatever upkeep does. Else what lives
+//! of it is written anew, in narrower stripes, by upkeep, one segment after the other.
 
 mod latency;
 pub(crate) mod policy;
@@ -10,6 +11,7 @@ mod scan_backoff;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{DriveId, IoError, Nanos, World};
@@ -21,17 +23,20 @@ use ashlar_format::table::SegmentState;
 use crate::jobs::collect::emptying::{InParts, Part};
 use crate::jobs::collect::{Collected, Rest};
 use crate::jobs::progress::{Done, Obstacle};
-use crate::jobs::relocate::Relocated;
+use crate::jobs::relocate::{Lane, Purpose, Relocated};
 use crate::jobs::share::{TimeShare, thousandths};
 use crate::pool::Pool;
-use crate::space::segments::{NewPlace, Segment, Segments};
+use crate::space::segments::{Segment, Segments};
 use crate::writer::pages::AppendError;
 use latency::Holding;
-use policy::{Damaged, Queue, RebuildTask};
+use policy::{Damaged, Next, Part as SearchedPart, Queue, RebuildTask};
 use scan_backoff::{READY_POLL, ScanBackoff};
 
 /// When it is looked again whether there is room.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
+
+/// Segments that are looked at in one turn.
+const SEARCHED_AT_A_TIME: usize = 2048;
 
 /// When what could not be read is tried again.
 const RETRY: Duration = Duration::from_secs(60);
@@ -72,20 +77,25 @@ impl<W: World> Pool<W> {
         self.allocation_target_count() > self.identity.level.parity()
     }
 
-    fn damaged<'a>(
-        &'a self,
-        segments: &'a Segments,
-        unreleased: &'a [DriveId],
+    /// Of some segments from that number on those that lack something.
+    fn damaged_from(
+        &self,
+        segments: &Segments,
+        from: SegmentId,
+        unreleased: &[DriveId],
         floor: Lsn,
-    ) -> impl Iterator<Item = Damaged> + 'a {
-        segments.iter().filter_map(move |(id, segment)| self.damage(id, segment, unreleased, floor))
+    ) -> SearchedPart {
+        let mut all = segments.iter_from(from);
+        let part = all.by_ref().take(SEARCHED_AT_A_TIME);
+        let damaged = part.filter_map(|segment| self.damage(segments, segment, unreleased, floor)).collect();
+        SearchedPart { damaged, next: all.next().map(|(id, _)| id) }
     }
 
     /// What a segment lacks, if it does.
     fn damage(
         &self,
-        id: SegmentId,
-        segment: &Segment,
+        segments: &Segments,
+        (id, segment): (SegmentId, &Segment),
         unreleased: &[DriveId],
         floor: Lsn,
     ) -> Option<Damaged> {
@@ -96,7 +106,7 @@ impl<W: World> Pool<W> {
         }
         let is_postponed =
             || self.rebuild.postponed.borrow().get(&id).is_some_and(|until| *until > self.world.now());
-        let waits = segment.last_lsn >= floor || is_postponed();
+        let waits = segment.last_lsn >= floor || segments.is_moving(id) || is_postponed();
         let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
         let is_empty = segment.is_reclaimable(floor);
         let spare = own_parity.saturating_sub(self.array.missing(&segment.geometry).count());
@@ -110,9 +120,13 @@ impl<W: World> Pool<W> {
         if unreleased.is_empty() || !self.rebuild.share.has_come(self.world.now()) || !self.could_restore() {
             return None;
         }
-        if self.relocation.must_settle(segments) {
+        if self.relocations_must_settle(segments) {
             self.rebuild.scan_backoff.at_once(self.world.now());
             return Some(RebuildTask::Settle);
+        }
+        // When a lane ends it is looked again.
+        if !self.may_begin_lane() {
+            return None;
         }
         if !self.rebuild.scan_backoff.is_due(&unreleased, drives, self.world.now()) {
             return None;
@@ -121,8 +135,8 @@ impl<W: World> Pool<W> {
         if next.is_some() {
             self.rebuild.scan_backoff.at_once(self.world.now());
         } else {
-            let waits = self.damaged(segments, &unreleased, floor).any(|segment| !segment.is_ready);
-            self.rebuild.scan_backoff.in_vain(&unreleased, drives, self.world.now(), waits);
+            let waits = self.rebuild.queue.borrow().found_unready();
+            self.rebuild.scan_backoff.in_vain(&unreleased, drives, self.world.now(), waits, segments.count());
         }
         next
     }
@@ -135,11 +149,9 @@ impl<W: World> Pool<W> {
         drives: &[DriveId],
         unreleased: &[DriveId],
     ) -> Option<RebuildTask> {
-        let begun = self.relocation.segment();
         let could_move = |segment: &Damaged| {
-            let has_room = || segments.could_move(segment.id, segment.columns, drives);
             let is_whole = !segment.is_thin && !self.rebuild.not_whole.borrow().contains(&segment.id);
-            is_whole && (begun == Some(segment.id) || has_room())
+            is_whole && segments.could_move(segment.id, segment.columns, drives)
         };
         // One of which something cannot be read must not keep the others waiting.
         let is_due = |segment: &Damaged| self.rebuild.postponed.borrow().contains_key(&segment.id);
@@ -148,23 +160,25 @@ impl<W: World> Pool<W> {
             |segment: &Damaged| is_movable(segment) || could_move(segment) || is_due(segment);
         let next = self.rebuild.queue.borrow_mut().next(
             unreleased,
-            begun,
-            |id| self.damage(id, segments.get(id)?, unreleased, floor).filter(could_be_restored),
-            || self.damaged(segments, unreleased, floor).filter(could_be_restored),
+            |id| {
+                let segment = (id, segments.get(id)?);
+                self.damage(segments, segment, unreleased, floor).filter(could_be_restored)
+            },
+            |from| self.damaged_from(segments, from, unreleased, floor),
         );
-        if let Some(next) = next {
-            let moves = could_move(&next);
-            return Some(if moves { RebuildTask::Move(next.id) } else { RebuildTask::Collect(next.id) });
+        match next {
+            Next::Segment(next) if could_move(&next) => Some(RebuildTask::Move(next.id)),
+            Next::Segment(next) => Some(RebuildTask::Collect(next.id)),
+            Next::Searching => Some(RebuildTask::Search),
+            // What is on its way may be what a root is to say.
+            Next::Nothing if self.relocation.lanes() > 0 => None,
+            Next::Nothing => {
+                let is_settled = self.relocation.is_settled()
+                    && !self.rebuild.queue.borrow().found_empty()
+                    && !could_release(segments, unreleased);
+                (!is_settled).then_some(RebuildTask::Settle)
+            }
         }
-        let is_settled = self.relocation.is_settled()
-            && !self.damaged(segments, unreleased, floor).any(|segment| segment.is_empty)
-            && !self.could_release(segments, unreleased);
-        (!is_settled).then_some(RebuildTask::Settle)
-    }
-
-    /// Whether the next root releases one of these drives.
-    fn could_release(&self, segments: &Segments, unreleased: &[DriveId]) -> bool {
-        unreleased.iter().any(|drive| !segments.summary().is_used(*drive)) && !segments.summary().has_thin()
     }
 
     /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.
@@ -172,6 +186,9 @@ impl<W: World> Pool<W> {
     pub fn rebuild_waits(&self, is_held_back: bool) -> Option<Duration> {
         let unreleased = self.unreleased();
         if unreleased.is_empty() || !self.could_restore() {
+            return None;
+        }
+        if !self.may_begin_lane() {
             return None;
         }
         let pause = self.rebuild.share.wait(self.world.now());
@@ -184,17 +201,14 @@ impl<W: World> Pool<W> {
                 // Its turn has come since: nobody else would say so.
                 return Some(Duration::ZERO);
             }
-            let segments = self.segments.borrow();
-            let is_waiting = |segment: Damaged| !segment.is_ready;
-            let waits = self.damaged(&segments, &unreleased, self.lsns.floor()).any(is_waiting);
-            return waits.then_some(READY_POLL);
+            return self.rebuild.queue.borrow().found_unready().then_some(READY_POLL);
         }
         backoff.wait(self.world.now())
     }
 
     /// Does a part of what is to be done about lost drives, and leaves the others their share of
     /// the time.
-    pub async fn rebuild_step(&self, task: RebuildTask) -> Result<(), AppendError> {
+    pub async fn rebuild_step(self: &Rc<Self>, task: RebuildTask) -> Result<(), AppendError> {
         let begun = self.world.now();
         let done = self.perform_rebuild(task).await;
         let ended = self.world.now();
@@ -231,14 +245,17 @@ impl<W: World> Pool<W> {
         done
     }
 
-    async fn perform_rebuild(&self, task: RebuildTask) -> Result<(), AppendError> {
+    async fn perform_rebuild(self: &Rc<Self>, task: RebuildTask) -> Result<(), AppendError> {
         match task {
             RebuildTask::Move(id) => {
-                self.move_step(id).await;
+                match self.begin_to_restore(id) {
+                    Some(lane) => self.start_lane(lane),
+                    None => self.postpone_rebuild(),
+                }
                 Ok(())
             }
+            RebuildTask::Search => Ok(()),
             RebuildTask::Collect(id) => {
-                self.abandon_move();
                 let unreleased = self.unreleased();
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
                 let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
@@ -261,28 +278,38 @@ impl<W: World> Pool<W> {
                 Ok(())
             }
             RebuildTask::Settle => {
-                self.settle_relocations().await;
+                self.ordered_checkpoint().await;
                 Ok(())
             }
         }
     }
 
-    /// Restores some rows of the segment's lost columns.
-    async fn move_step(&self, id: SegmentId) {
-        let (ended, bytes) = self.relocate(id, |segments| self.places_of_lost(segments, id)).await;
-        if bytes > 0 {
-            self.rebuild.done.add(bytes, self.world.now());
-        }
+    /// Lets the segment's columns that lie on lost or leaving drives go to others.
+    fn begin_to_restore(&self, id: SegmentId) -> Option<Lane> {
+        let drives = self.allocation_targets();
+        let geometry = self.segments.borrow().get(id)?.geometry.clone();
+        let is_off = |column: &usize| !drives.contains(&geometry.columns[*column].drive);
+        let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
+        // From now on it counts what hosts wait for.
+        self.rebuild.done.begins(self.world.now());
+        self.begin_lane(id, &columns, &drives, Purpose::Restore)
+    }
+
+    /// A lane that was to restore columns has ended.
+    pub fn restored(&self, lane: &Lane, ended: Relocated) {
         match ended {
-            Relocated::Part | Relocated::TargetLost => {}
-            Relocated::Whole(columns) => self.count(|counters| counters.columns_restored += columns as u64),
-            Relocated::NoRoom => self.postpone_rebuild(),
+            Relocated::Part | Relocated::GivenUp => {}
+            Relocated::Whole => {
+                self.count(|counters| counters.columns_restored += lane.columns() as u64);
+            }
             Relocated::Unreadable => {
+                let id = lane.segment;
                 tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
                 self.segments.borrow_mut().set_unmovable(id, false);
                 self.rebuild.not_whole.borrow_mut().insert(id);
             }
         }
+        self.rebuild.scan_backoff.at_once(self.world.now());
     }
 
     /// Something of it cannot be read from what is left. It may be later: a drive may read it after
@@ -300,20 +327,12 @@ impl<W: World> Pool<W> {
         segment.bytes_of_columns(segment.columns_on(unreleased) + lacking)
     }
 
-    /// Where the segment's columns go that lie on lost or leaving drives.
-    fn places_of_lost(&self, segments: &mut Segments, id: SegmentId) -> Option<Vec<NewPlace>> {
-        let homes = self.allocation_targets();
-        let geometry = segments.get(id)?.geometry.clone();
-        let is_off = |column: &usize| !homes.contains(&geometry.columns[*column].drive);
-        let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
-        segments.reserve_columns(id, &columns, &homes)
-    }
-
     /// The rebuild's share of the time has changed: what was to be waited for by the old one is
     /// not.
     pub fn rebuild_at_once(&self) {
         self.rebuild.share.at_once(self.world.now());
         self.rebuild.scan_backoff.at_once(self.world.now());
+        self.relocation.look_again();
         self.requests.notify();
     }
 
@@ -339,6 +358,12 @@ impl<W: World> Pool<W> {
         self.rebuild.postponed.borrow_mut().clear();
         self.rebuild.not_whole.borrow_mut().clear();
     }
+}
+
+/// Whether the next root releases one of these drives.
+fn could_release(segments: &Segments, unreleased: &[DriveId]) -> bool {
+    let is_free = |drive: &DriveId| !segments.summary().is_used(*drive) && !segments.is_target(*drive);
+    unreleased.iter().any(is_free) && !segments.summary().has_thin()
 }
 
 #[cfg(test)]

@@ -1,75 +1,110 @@
 //! Relocation: columns of a segment go to other drives while the segment stays.
 //!
-//! What a column holds is read from it, or restored from the others where its drive is lost. Only
-//! rows that hold batches are read. Each batch is checked by its header's and its fragments'
-//! checksums before anything is made of it, so that what a drive lies about is never copied. A
-//! column is in no root at its new place until it is whole there: after a crash before that, it is
-//! where it was.
+//! Each segment whose columns go is a *lane*, a task of its own beside upkeep: several go on at a
+//! time, so that all drives have something to do. What a column holds is read from its drive, or
+//! restored from the others where that is lost. Only rows that hold batches are read. Each batch is
+//! checked by its header's and its fragments' checksums before anything is made of it, so that what
+//! a drive lies about is never copied.
+//!
+//! 1. A column is in no root at its new place until it is whole there: after a crash before that,
+//!    it is where it was.
+//! 2. A lane ends its move only while no checkpoint is on its way. So a root names either place of
+//!    a column, and what it says of drives is as it says of segments.
+//! 3. A lane reads only a segment of which something lives, and keeps it pinned for each step: a
+//!    checkpoint never frees what a lane has in hand. Between two steps the segment may be emptied,
+//!    freed, or its number be another's. The lane then gives up.
+//! 4. Upkeep ends only after all lanes: nothing is written behind a pool's last root.
+//! 5. Columns that no root knows at their new place yet are bounded: after a crash they are copied
+//!    again.
 
-use std::cell::{Cell, RefCell};
+pub(crate) mod policy;
+
+use std::cell::Cell;
+use std::mem::take;
+use std::ops::Range;
+use std::pin::pin;
+use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
+use ashlar_raid::ChunkAddr;
+use futures_util::future::{join_all, select};
+use tokio::sync::Notify;
 
+use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
-use crate::reader::scan::{Expected, Image};
-use crate::space::segments::{NewPlace, Segments, pin};
+use crate::reader::scan::{Expected, Image, Pieces};
+use crate::space::segments::{NewPlace, Segment, Segments, pin};
+use crate::upkeep::activity::Activity;
+use policy::{Conditions, Pacing, pacing, unsettled_columns_max};
 
-/// Rows that are written before somebody else has a turn; fewer where chunks are small.
-const STEP_ROWS_MAX: u32 = 256;
-
-/// Columns that are relocated until a root says where they are: what no root knows is done again
-/// after a crash, and until then a restored column does not count as that when another drive is
-/// lost.
-const UNSETTLED_COLUMNS_MAX: usize = 64;
+/// Why columns go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// They lie on drives that are lost or leaving.
+    Restore,
+    /// Their drives are fuller than others.
+    Spread,
+}
 
 /// The columns of a segment that are on their way.
-struct Moving {
-    segment: SegmentId,
+pub(crate) struct Lane {
+    pub segment: SegmentId,
     /// Of its first batch: the number may come round to another segment meanwhile.
-    first_lsn: Lsn,
+    pub first_lsn: Lsn,
+    pub purpose: Purpose,
     places: Vec<NewPlace>,
     /// Rows below it are done.
     next_row: u32,
+    /// What has been read beyond that, by a step of so many rows.
+    pieces: Pieces,
+    step_rows: u32,
+    bytes_written: u64,
+    share: TimeShare,
 }
 
-impl Moving {
-    /// Whether the segment is still the one that was begun.
-    fn is_there(&self, segments: &Segments) -> bool {
-        segments.get(self.segment).is_some_and(|segment| segment.first_lsn == self.first_lsn)
-    }
-
-    /// Bytes that so many rows of its columns have.
-    fn bytes(&self, rows: u32) -> u64 {
-        u64::from(rows) * (self.places.len() * SECTOR_BYTES) as u64
+impl Lane {
+    /// How many columns go.
+    pub fn columns(&self) -> usize {
+        self.places.len()
     }
 }
 
-/// What is known of relocations between two steps.
+/// How a relocation stands after a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Relocated {
+    /// There are more rows.
+    Part,
+    /// All columns are where they are to be.
+    Whole,
+    /// A batch cannot be had from what is left.
+    Unreadable,
+    /// There is no point in it any more, or a drive that columns were to go to has failed.
+    GivenUp,
+}
+
+/// The lanes of a pool.
 #[derive(Default)]
 pub(crate) struct Relocation {
-    moving: RefCell<Option<Moving>>,
+    lanes: Cell<usize>,
+    /// Bytes that have been written of columns which are not yet whole.
+    bytes_begun: Cell<u64>,
     /// Columns that have been relocated and that no root knows there yet.
     unsettled_columns: Cell<usize>,
+    /// Notified when lanes are to look again whether they may go on, and how fast.
+    changed: Notify,
 }
 
 impl Relocation {
-    /// The segment of which columns are on their way.
-    pub fn segment(&self) -> Option<SegmentId> {
-        self.moving.borrow().as_ref().map(|moving| moving.segment)
+    /// Lanes under way.
+    pub fn lanes(&self) -> usize {
+        self.lanes.get()
     }
 
     /// Bytes that have been written of columns which are not yet whole.
     pub fn bytes_begun(&self) -> u64 {
-        self.moving.borrow().as_ref().map_or(0, |moving| moving.bytes(moving.next_row))
-    }
-
-    /// A root has to say where columns are before more of them go.
-    pub fn must_settle(&self, segments: &Segments) -> bool {
-        let moving = self.moving.borrow();
-        self.unsettled_columns.get() >= UNSETTLED_COLUMNS_MAX
-            || moving.as_ref().is_some_and(|moving| !moving.is_there(segments))
+        self.bytes_begun.get()
     }
 
     /// Columns that no root knows where they are yet.
@@ -87,135 +122,272 @@ impl Relocation {
         self.unsettled_columns.get() == 0
     }
 
-    #[cfg(test)]
-    pub fn pretend_unsettled(&self) {
-        self.unsettled_columns.set(UNSETTLED_COLUMNS_MAX);
+    /// Lanes look again whether they may go on, and how fast.
+    pub fn look_again(&self) {
+        self.changed.notify_waiters();
     }
-}
 
-/// How a step of a relocation ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Relocated {
-    /// There are more rows.
-    Part,
-    /// So many columns are where they are to be.
-    Whole(usize),
-    /// There is no room for them.
-    NoRoom,
-    /// A batch cannot be had from what is left.
-    Unreadable,
-    /// A drive that columns were to go to has failed.
-    TargetLost,
+    #[cfg(test)]
+    pub fn pretend_unsettled(&self, columns: usize) {
+        self.unsettled_columns.set(columns);
+    }
 }
 
 impl<W: World> Pool<W> {
-    /// Writes some rows of the segment's columns that are on their way, or of those that `choose`
-    /// reserves places for. Returns how many bytes those were, too.
-    pub async fn relocate(
+    /// A root has to say where columns are before more of them go.
+    pub fn relocations_must_settle(&self, segments: &Segments) -> bool {
+        let max = unsettled_columns_max(
+            segments.chunks_total(),
+            self.identity.chunk_bytes(),
+            segments.moved_at_a_time(),
+        );
+        self.relocation.unsettled_columns() >= max
+    }
+
+    /// Whether another lane may begin.
+    pub fn may_begin_lane(&self) -> bool {
+        self.relocation.lanes() < self.lane_pacing().lanes_max
+    }
+
+    fn lane_pacing(&self) -> Pacing {
+        let drives = self.allocation_targets();
+        pacing(&Conditions {
+            drives: drives.len(),
+            columns: self.identity.level.columns_on(drives.len()),
+            is_spinning: drives.iter().any(|drive| self.array.is_rotational(*drive)),
+            share: self.rebuild_share(self.world.now()),
+            segment_rows: self.identity.segment_rows,
+            memory_bytes: self.options.map_memory_bytes / 2,
+        })
+    }
+
+    /// Lets these columns of the segment go to some of `drives`. `None`: there is no room.
+    pub fn begin_lane(
         &self,
-        id: SegmentId,
-        choose: impl FnOnce(&mut Segments) -> Option<Vec<NewPlace>>,
-    ) -> (Relocated, u64) {
-        let Some(mut moving) = self.begin_or_resume(id, choose) else { return (Relocated::NoRoom, 0) };
-        let mut bytes = 0;
-        let ended = self.copy_rows(&mut moving, &mut bytes).await.unwrap_or_else(|ended| ended);
-        match ended {
-            Relocated::Part => {
-                self.relocation.moving.replace(Some(moving));
-            }
-            Relocated::Whole(columns) => {
-                self.segments.borrow_mut().move_columns(id, &moving.places, self.lsns.next());
-                let unsettled = &self.relocation.unsettled_columns;
-                unsettled.set(unsettled.get() + columns);
-                tracing::debug!("{id}: {:?} relocated", moving.places);
-            }
-            Relocated::NoRoom | Relocated::Unreadable | Relocated::TargetLost => self.give_back(moving),
-        }
-        (ended, bytes)
-    }
-
-    /// Has a root say where columns are. What is on its way stays where it was.
-    pub async fn settle_relocations(&self) {
-        self.abandon_move();
-        self.ordered_checkpoint().await;
-    }
-
-    /// What is on its way to `drive` stays where it was.
-    pub fn abandon_move_to(&self, drive: DriveId) {
-        let goes_there = |moving: &Moving| moving.places.iter().any(|place| place.chunk.drive == drive);
-        if self.relocation.moving.borrow().as_ref().is_some_and(goes_there) {
-            self.abandon_move();
-        }
-    }
-
-    /// What is on its way stays where it was.
-    pub fn abandon_move(&self) {
-        if let Some(moving) = self.relocation.moving.take() {
-            self.give_back(moving);
-        }
-    }
-
-    fn give_back(&self, moving: Moving) {
-        self.segments.borrow_mut().give_back(moving.places.into_iter().map(|place| place.chunk));
-    }
-
-    fn begin_or_resume(
-        &self,
-        id: SegmentId,
-        choose: impl FnOnce(&mut Segments) -> Option<Vec<NewPlace>>,
-    ) -> Option<Moving> {
-        if let Some(moving) = self.relocation.moving.take() {
-            if moving.segment == id && moving.is_there(&self.segments.borrow()) {
-                return Some(moving);
-            }
-            self.give_back(moving);
-        }
+        segment: SegmentId,
+        columns: &[usize],
+        drives: &[DriveId],
+        purpose: Purpose,
+    ) -> Option<Lane> {
         let mut segments = self.segments.borrow_mut();
-        let first_lsn = segments.get(id)?.first_lsn;
-        let places = choose(&mut segments)?;
-        Some(Moving { segment: id, first_lsn, places, next_row: 0 })
+        let first_lsn = segments.get(segment)?.first_lsn;
+        let places = segments.begin_move(segment, columns, drives)?;
+        self.relocation.lanes.set(self.relocation.lanes() + 1);
+        Some(Lane {
+            segment,
+            first_lsn,
+            purpose,
+            places,
+            next_row: 0,
+            pieces: Pieces::new(),
+            step_rows: 0,
+            bytes_written: 0,
+            share: TimeShare::default(),
+        })
     }
 
-    async fn copy_rows(&self, moving: &mut Moving, bytes: &mut u64) -> Result<Relocated, Relocated> {
-        let id = moving.segment;
-        let (_pin, geometry) = pin(&self.segments, id).ok_or(Relocated::TargetLost)?;
-        let extents = self.segments.borrow().get(id).expect("pinned").accepted_rows();
-        let end_of_step = moving.next_row + (self.identity.segment_rows / 4).min(STEP_ROWS_MAX);
-        let mut image = Image::while_serving(self, &geometry);
+    /// Copies what the lane is for, in a task of its own.
+    pub fn start_lane(self: &Rc<Self>, lane: Lane) {
+        let activity = match lane.purpose {
+            Purpose::Restore => Activity::Rebuild,
+            Purpose::Spread => Activity::Rebalance,
+        };
+        self.begin_beside(activity, self.clone().run_lane(lane));
+    }
+
+    /// Copies it step by step, each after the others' share of the time.
+    async fn run_lane(self: Rc<Self>, mut lane: Lane) {
+        loop {
+            let begun = self.world.now();
+            let stands = self.lane_step(&mut lane).await;
+            if stands != Relocated::Part {
+                return self.lane_ended(lane, stands);
+            }
+            let ended = self.world.now();
+            lane.share.stepped(begun, ended, self.rebuild_share(ended));
+            self.pause_lane(&lane).await;
+        }
+    }
+
+    /// Leaves the drives to others until the next step may begin. What has changed meanwhile, the
+    /// next step finds out.
+    async fn pause_lane(&self, lane: &Lane) {
+        let pause = lane.share.wait(self.world.now());
+        if pause.is_zero() {
+            return self.world.yield_now().await;
+        }
+        let changed = self.relocation.changed.notified();
+        select(pin!(self.world.sleep(pause)), select(pin!(changed), pin!(self.halt.wait()))).await;
+    }
+
+    /// Copies some rows, and moves the columns after the last of them.
+    pub async fn lane_step(&self, lane: &mut Lane) -> Relocated {
+        if !self.lane_may_go_on(lane) {
+            return Relocated::GivenUp;
+        }
+        if lane.next_row == 0 {
+            let chunks: Vec<ChunkAddr> = lane.places.iter().map(|place| place.chunk).collect();
+            self.chunks_are_back(chunks).await;
+        }
+        match self.copy_rows(lane).await {
+            Ok(Relocated::Whole) => self.arrive(lane).await,
+            Ok(stands) | Err(stands) => stands,
+        }
+    }
+
+    /// Whether there is still a point in it.
+    fn lane_may_go_on(&self, lane: &Lane) -> bool {
+        let is_wanted = match lane.purpose {
+            Purpose::Restore => true,
+            Purpose::Spread => self.is_rebalancing() && self.unreleased().is_empty(),
+        };
+        let targets = self.allocation_targets();
+        let are_there = || lane.places.iter().all(|place| targets.contains(&place.chunk.drive));
+        let is_there = |segment: &Segment| segment.first_lsn == lane.first_lsn && !segment.is_empty();
+        let may_write = self.halt.why().is_none() && !self.upkeep.is_to_stop();
+        may_write
+            && is_wanted
+            && are_there()
+            && self.segments.borrow().get(lane.segment).is_some_and(is_there)
+    }
+
+    /// All rows are where they are to be: the columns are as well, once no checkpoint is on its
+    /// way.
+    async fn arrive(&self, lane: &Lane) -> Relocated {
+        while self.segments.borrow().is_noted() && self.halt.why().is_none() {
+            select(pin!(self.roots.changes()), pin!(self.halt.wait())).await;
+        }
+        if !self.lane_may_go_on(lane) {
+            return Relocated::GivenUp;
+        }
+        self.segments.borrow_mut().end_move(lane.segment, self.lsns.next());
+        let unsettled = &self.relocation.unsettled_columns;
+        unsettled.set(unsettled.get() + lane.columns());
+        tracing::debug!("{}: {:?} relocated", lane.segment, lane.places);
+        Relocated::Whole
+    }
+
+    /// The lane is over.
+    pub fn lane_ended(&self, lane: Lane, ended: Relocated) {
+        if ended != Relocated::Whole {
+            self.segments.borrow_mut().give_up_move(lane.segment);
+        }
+        let relocation = &self.relocation;
+        relocation.bytes_begun.set(relocation.bytes_begun.get() - lane.bytes_written);
+        relocation.lanes.set(relocation.lanes() - 1);
+        match lane.purpose {
+            Purpose::Restore => self.restored(&lane, ended),
+            Purpose::Spread => self.spread(&lane, ended),
+        }
+    }
+
+    async fn copy_rows(&self, lane: &mut Lane) -> Result<Relocated, Relocated> {
+        let (_pin, geometry) = pin(&self.segments, lane.segment).ok_or(Relocated::GivenUp)?;
+        let extents = self.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
+        let step_rows = self.lane_pacing().step_rows;
+        if step_rows != lane.step_rows {
+            (lane.step_rows, lane.pieces) = (step_rows, Pieces::new());
+        }
+        let end = lane.next_row + step_rows;
+        let mut image = Image::in_steps(self, &geometry, step_rows, take(&mut lane.pieces));
+        let mut copied = Copied::new(&lane.places);
         for extent in extents {
-            let mut row = extent.row.max(moving.next_row);
+            let mut row = extent.row.max(lane.next_row);
             while row < extent.row + extent.rows {
-                if row >= end_of_step {
+                if row >= end {
+                    self.write_copied(lane, &mut copied).await?;
                     // Behind a hole it is not where the last batch ended.
-                    moving.next_row = row;
+                    lane.next_row = row;
+                    lane.pieces = image.into_pieces();
                     return Ok(Relocated::Part);
                 }
-                let rows = self.copy_batch(&mut image, moving, row).await?;
-                *bytes += moving.bytes(rows);
-                row += rows;
-                moving.next_row = row;
+                if copied.next_row() != row {
+                    self.write_copied(lane, &mut copied).await?;
+                }
+                row += self.copy_batch(&mut image, lane, row, &mut copied).await?;
+                self.world.yield_now().await;
             }
         }
-        Ok(Relocated::Whole(moving.places.len()))
+        self.write_copied(lane, &mut copied).await?;
+        Ok(Relocated::Whole)
     }
 
-    /// Writes what the columns hold of the batch at `row`. Returns its rows.
+    /// Reads what the columns hold of the batch at `row`. Returns its rows.
     async fn copy_batch(
         &self,
         image: &mut Image<'_, W>,
-        moving: &Moving,
+        lane: &Lane,
         row: u32,
+        copied: &mut Copied,
     ) -> Result<u32, Relocated> {
-        let generation = self.generation(moving.segment);
-        let expected = Expected { segment: moving.segment, generation, secret: &self.identity.secret };
+        let generation = self.generation(lane.segment);
+        let expected = Expected { segment: lane.segment, generation, secret: &self.identity.secret };
         let found = image.batch_at(&expected, row).await.ok_or(Relocated::Unreadable)?;
-        let examined = image.examine(&found).await.ok_or(Relocated::Unreadable)?;
-        for place in &moving.places {
-            let bytes = AlignedBuf::copy_of(examined.column(place.column)).freeze();
-            if !self.array.write_chunk(place.chunk, row, bytes).await {
-                return Err(Relocated::TargetLost);
-            }
-        }
+        let wanted: Vec<usize> = lane.places.iter().map(|place| place.column).collect();
+        let columns = image.columns_of(&found, &wanted).await.ok_or(Relocated::Unreadable)?;
+        copied.add(row, &columns);
         Ok(found.header.rows)
+    }
+
+    /// Writes what has been copied to where the columns go, all at once.
+    async fn write_copied(&self, lane: &mut Lane, copied: &mut Copied) -> Result<(), Relocated> {
+        let (rows, columns) = copied.take();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let bytes: usize = columns.iter().map(Vec::len).sum();
+        let writes = lane.places.iter().zip(columns).map(|(place, column)| {
+            let bytes = AlignedBuf::copy_of(&column).freeze();
+            self.array.write_chunk(place.chunk, rows.start, bytes)
+        });
+        if !join_all(writes).await.into_iter().all(|is_written| is_written) {
+            return Err(Relocated::GivenUp);
+        }
+        lane.bytes_written += bytes as u64;
+        self.relocation.bytes_begun.set(self.relocation.bytes_begun.get() + bytes as u64);
+        self.relocated_bytes(lane.purpose, bytes as u64);
+        Ok(())
+    }
+
+    fn relocated_bytes(&self, purpose: Purpose, bytes: u64) {
+        match purpose {
+            Purpose::Restore => self.rebuild.done.add(bytes, self.world.now()),
+            Purpose::Spread => self.rebalanced(bytes),
+        }
+    }
+}
+
+/// Neighbouring rows of the columns that go, which are to be written.
+struct Copied {
+    first_row: u32,
+    columns: Vec<Vec<u8>>,
+}
+
+impl Copied {
+    fn new(places: &[NewPlace]) -> Self {
+        Copied { first_row: 0, columns: vec![Vec::new(); places.len()] }
+    }
+
+    fn rows(&self) -> Range<u32> {
+        let rows = self.columns.first().map_or(0, |column| column.len() / SECTOR_BYTES);
+        self.first_row..self.first_row + rows as u32
+    }
+
+    fn next_row(&self) -> u32 {
+        self.rows().end
+    }
+
+    fn add(&mut self, row: u32, columns: &[impl AsRef<[u8]>]) {
+        if self.rows().is_empty() {
+            self.first_row = row;
+        }
+        assert_eq!(self.next_row(), row, "rows that are written at once follow each other");
+        self.columns.iter_mut().zip(columns).for_each(|(all, more)| all.extend_from_slice(more.as_ref()));
+    }
+
+    fn take(&mut self) -> (Range<u32>, Vec<Vec<u8>>) {
+        let rows = self.rows();
+        self.first_row = rows.end;
+        (rows, self.columns.iter_mut().map(take).collect())
     }
 }

@@ -5,10 +5,13 @@
 //! A batch says itself what each byte of it should be: its header has a MAC, its fragments have
 //! checksums, what is between them is zeros, and parity follows from those. So only sectors that
 //! are wrong are written, with the bytes that were there before; rows never change their meaning,
-//! and a power cut in the middle leaves a sector that is as wrong as it was. What must not happen
-//! is that such a write comes into a chunk that belongs to another segment by then. Upkeep alone
-//! frees segments and moves their columns, and does one thing at a time; where a segment lies is
-//! looked up anew in each step, and it is pinned until the step ends.
+//! and a power cut in the middle leaves a sector that is as wrong as it was.
+//!
+//! A step goes on beside upkeep. What must not happen is that a repair comes into a chunk that
+//! belongs to another segment by then. So each step looks up anew where its segment lies, takes
+//! only one of which something lives, and keeps it pinned: no checkpoint frees it. Where a column
+//! moves meanwhile, the step has its old geometry in hand, and the chunk that the column has left
+//! is nobody else's until the step has ended.
 
 mod heal;
 mod repair;
@@ -30,6 +33,7 @@ use crate::jobs::share::{TimeShare, thousandths};
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{Pin, Segment, pin};
+use crate::upkeep::activity::Activity;
 pub use ashlar_format::scrub::{Findings, ScrubProgress, ScrubRecord};
 use heal::HealQueue;
 use repair::BatchCheck;
@@ -72,6 +76,12 @@ impl Pass {
         ScrubReport { part_done, remaining, ..self.report.clone() }
     }
 
+    fn add(&mut self, looked_at: &LookedAt) {
+        self.rows_done += looked_at.rows;
+        self.report.bytes_checked += looked_at.bytes;
+        self.report.add(&looked_at.check);
+    }
+
     fn progress(&self) -> ScrubProgress {
         let ScrubReport { started_at, bytes_checked, findings, ref drives, .. } = self.report;
         let (end, next, rows_done, rows_total) = (self.end, self.next, self.rows_done, self.rows_total);
@@ -107,6 +117,8 @@ pub(crate) struct Scrub {
     /// The last one that has ended since the pool was opened.
     last: RefCell<Option<ScrubReport>>,
     share: TimeShare,
+    /// A step is on its way.
+    is_stepping: Cell<bool>,
     /// When a checkpoint was last asked for that tells how far it is.
     kept_at: Cell<Nanos>,
 }
@@ -247,12 +259,13 @@ impl<W: World> Pool<W> {
 
     /// Whether there is something to be looked at now.
     pub fn scrub_is_ready(&self) -> bool {
-        self.scrub.share.has_come(self.world.now()) && self.scrub_is_wanted()
+        !self.scrub.is_stepping.get() && self.scrub.share.has_come(self.world.now()) && self.scrub_is_wanted()
     }
 
     /// When to look again whether there is.
     pub fn scrub_waits(&self) -> Option<Duration> {
-        if self.halt.why().is_some() {
+        // When a step ends it is looked again.
+        if self.halt.why().is_some() || self.scrub.is_stepping.get() {
             return None;
         }
         if self.scrub_is_wanted() {
@@ -269,8 +282,19 @@ impl<W: World> Pool<W> {
 
     // --- a step ----------------------------------------------------------------------------------
 
+    /// Begins a step, which goes on beside upkeep.
+    pub fn begin_scrub_step(self: &Rc<Self>) {
+        self.scrub.is_stepping.set(true);
+        let pool = self.clone();
+        let step = async move {
+            pool.scrub_step().await;
+            pool.scrub.is_stepping.set(false);
+        };
+        self.begin_beside(Activity::Scrub, step);
+    }
+
     /// Looks at some rows, and leaves the others their share of the time.
-    pub async fn scrub_step(&self) {
+    async fn scrub_step(&self) {
         let begun = self.world.now();
         self.heal_some().await;
         if self.scrub.pass.borrow().is_none() {
@@ -305,8 +329,13 @@ impl<W: World> Pool<W> {
         let Some((number, at, end)) = self.scrub.position() else { return };
         match self.next_stretch(number, at, end) {
             Some(stretch) => {
-                let next = self.scrub_stretch(&stretch).await;
-                self.with_pass(number, |pass| pass.next = next);
+                let (next, looked_at) = self.scrub_stretch(&stretch).await;
+                // Both at once: a checkpoint between the two would have it counted again after a
+                // crash.
+                self.with_pass(number, |pass| {
+                    pass.next = next;
+                    pass.add(&looked_at);
+                });
             }
             None => {
                 let check = self.check_superblocks().await;
@@ -341,26 +370,34 @@ impl<W: World> Pool<W> {
     }
 
     /// Returns where the next step goes on.
-    async fn scrub_stretch(&self, stretch: &Stretch) -> (SegmentId, u32) {
+    async fn scrub_stretch(&self, stretch: &Stretch) -> ((SegmentId, u32), LookedAt) {
         let mut image = Image::while_serving(self, &stretch.geometry);
+        let mut looked_at = LookedAt::default();
         'extents: for extent in &stretch.extents {
             let mut row = extent.row.max(stretch.rows.start);
             while row < extent.row + extent.rows {
                 if row >= stretch.rows.end {
-                    return (stretch.id, row);
+                    return ((stretch.id, row), looked_at);
                 }
                 // What is behind a batch that is on its way was begun later still: the next scrub
                 // comes to it.
-                let Some(rows) = self.scrub_batch(stretch, &mut image, row).await else { break 'extents };
+                let batch = self.scrub_batch(stretch, &mut image, row).await;
+                let Some((rows, check)) = batch else { break 'extents };
+                looked_at.add(rows, self.present_columns(stretch), &check);
                 row += rows;
             }
         }
-        (SegmentId(stretch.id.0 + 1), 0)
+        ((SegmentId(stretch.id.0 + 1), 0), looked_at)
     }
 
     /// Looks at the batch that begins at `row`, if it can be found. Returns how many rows that
-    /// settles; `None` if its header may be on its way.
-    async fn scrub_batch(&self, stretch: &Stretch, image: &mut Image<'_, W>, row: u32) -> Option<u32> {
+    /// settles, and what the look came to; `None` if its header may be on its way.
+    async fn scrub_batch(
+        &self,
+        stretch: &Stretch,
+        image: &mut Image<'_, W>,
+        row: u32,
+    ) -> Option<(u32, BatchCheck)> {
         let (segment, generation) = (stretch.id, self.generation(stretch.id));
         let expected = Expected { segment, generation, secret: &self.identity.secret };
         let (rows, check) = match image.batch_at(&expected, row).await {
@@ -371,21 +408,45 @@ impl<W: World> Pool<W> {
             None if stretch.is_settled => (1, BatchCheck { lost: 1, ..BatchCheck::default() }),
             None => return None,
         };
-        let missing = self.array.missing(&stretch.geometry).count();
-        let columns = stretch.geometry.columns.len() - missing;
+        if check.lost > 0 {
+            self.tell_of_loss(stretch, row);
+        }
+        Some((rows, check))
+    }
+
+    /// Says once of a segment that something of it is lost.
+    fn tell_of_loss(&self, stretch: &Stretch, row: u32) {
+        let (segment, missing) = (stretch.id, self.array.missing(&stretch.geometry).count());
         self.with_pass(stretch.number, |pass| {
-            if check.lost > 0 && pass.told_of.replace(segment) != Some(segment) {
+            if pass.told_of.replace(segment) != Some(segment) {
                 tracing::warn!(
                     pool = self.name(),
                     "scrub: what lies at row {row} of {segment} can neither be read nor restored ({missing} of its drives are missing); \
                      of this segment no more is told"
                 );
             }
-            pass.rows_done += u64::from(rows);
-            pass.report.bytes_checked += u64::from(rows) * (columns * SECTOR_BYTES) as u64;
-            pass.report.add(&check);
         });
-        Some(rows)
+    }
+
+    fn present_columns(&self, stretch: &Stretch) -> usize {
+        stretch.geometry.columns.len() - self.array.missing(&stretch.geometry).count()
+    }
+}
+
+/// What a step has looked at.
+#[derive(Default)]
+struct LookedAt {
+    rows: u64,
+    bytes: u64,
+    check: BatchCheck,
+}
+
+impl LookedAt {
+    /// So many rows of so many columns more.
+    fn add(&mut self, rows: u32, columns: usize, check: &BatchCheck) {
+        self.rows += u64::from(rows);
+        self.bytes += u64::from(rows) * (columns * SECTOR_BYTES) as u64;
+        self.check += check;
     }
 }
 

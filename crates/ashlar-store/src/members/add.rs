@@ -107,7 +107,7 @@ impl<W: World> Pool<W> {
         let labelled = label(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, labelled).await.ok_or(AddError::NoAnswer)??;
         self.halt.check()?;
-        self.array.add(drive, Member::new(device, layout));
+        self.array.add(drive, Member::new(device, layout).using(size_bytes));
         let mut open_losses = self.open_losses().into_iter();
         let makes_good = open_losses.find(|lost| instead_of.is_none_or(|old| old == lost.drive));
         self.join(&superblock, None, makes_good.map(|lost| lost.uuid));

@@ -245,11 +245,12 @@ pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceErr
     Ok(())
 }
 
-/// Writes all copies of a superblock, the first one last.
+/// Writes all copies of a superblock, the first one last. The one inside comes first: it says where
+/// the second one is, should the drive grow before the first one is there.
 pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> Result<(), DeviceError> {
     let sector = AlignedBuf::copy_of(&superblock.encode()).freeze();
     let [first, second, inside] = Superblock::offsets(superblock.drive_bytes);
-    for offset in [second, inside, first] {
+    for offset in [inside, second, first] {
         drive.write(offset, sector.clone(), Durability::Stable).await?;
     }
     Ok(())
@@ -263,7 +264,9 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
     let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
     let stripe = Stripe::of(first.level(), superblocks.len());
     let members = drives.into_iter().zip(superblocks);
-    let members = members.map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout)))).collect();
+    let members = members
+        .map(|(drive, sb)| Some(Rc::new(Member::new(drive, sb.layout).using(sb.drive_bytes))))
+        .collect();
     Pool::new(Parts {
         world: world.clone(),
         options: Options::default(),

@@ -12,7 +12,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within};
+use ashlar_block::{AlignedBuf, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within};
 use ashlar_format::superblock::Superblock;
 use futures_util::future::join_all;
 
@@ -92,7 +92,8 @@ impl Naming {
         self.label.borrow().clone()
     }
 
-    fn note(&self, generation: u64) {
+    /// A drive has, or may have, a superblock of this generation.
+    pub fn note(&self, generation: u64) {
         self.highest.update(|highest| highest.max(generation));
     }
 
@@ -213,9 +214,9 @@ impl<W: World> Pool<W> {
     }
 
     /// What the drive says that it is, by the newer of its two copies.
-    async fn superblock_of_member(&self, drive: DriveId, uuid: DriveUuid) -> Option<Superblock> {
+    pub async fn superblock_of_member(&self, drive: DriveId, uuid: DriveUuid) -> Option<Superblock> {
         let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await.says;
-        let size_bytes = self.array.working(drive)?.device.size_bytes();
+        let size_bytes = self.array.working(drive)?.used_bytes();
         let size_bytes = first.as_ref().map_or(size_bytes, |says| says.drive_bytes);
         let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await.says;
         first.into_iter().chain(second).max_by_key(|says| says.generation)

@@ -170,7 +170,7 @@ impl<W: World> Pool<W> {
         }
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
-        self.array.add(new, Member::new(device, layout));
+        self.array.add(new, Member::new(device, layout).using(superblock.drive_bytes));
         // The drive that made up for it makes up for another from now on, if one is missed.
         let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
         self.join(&superblock, Some(record.uuid), makes_good);

@@ -220,7 +220,6 @@ impl<W: World> Pool<W> {
         for MemberRecord { drive, uuid, .. } in before.iter().filter(is_gone) {
             let stripe = Stripe::of(self.identity.level, root.identities(root.counted()));
             self.leaving.borrow_mut().remove(drive);
-            self.abandon_move_to(*drive);
             self.segments.borrow_mut().remove_drive(*drive, stripe);
             self.array.remove(*drive);
             self.gone.borrow_mut().remove(drive);

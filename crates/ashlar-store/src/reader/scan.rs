@@ -1,20 +1,21 @@
 //! Reading segments back after a stop: finding batches, and telling whole ones from torn ones.
 
 mod content;
+mod expected;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES, World};
-use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, Prelude};
-use ashlar_format::ids::{Incarnation, Lsn};
-use ashlar_format::location::SegmentId;
-use ashlar_format::superblock::Secret;
+use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX};
+use ashlar_format::ids::Lsn;
 use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
 use crate::pool::Pool;
 use crate::writer::batch::{IN_FLIGHT_MAX, batch_rows_max};
 use content::Content;
+pub(crate) use expected::{Expected, Generation};
 
 /// Column of every header.
 const HEADER_COLUMN: usize = 0;
@@ -34,12 +35,14 @@ pub(crate) struct Image<'a, W: World> {
     rows: u32,
     rows_at_a_time: u32,
     header_recipes: Recipes,
-    /// By column and number of the piece.
-    pieces: BTreeMap<u32, Vec<Column>>,
+    pieces: Pieces,
 }
 
+/// What has been read of a segment: for each piece its columns.
+pub(crate) type Pieces = BTreeMap<u32, Vec<Column>>;
+
 /// One column of a piece: whole, or sector by sector where a part of it is unreadable.
-enum Column {
+pub(crate) enum Column {
     Whole(AlignedBuf),
     Parts(Vec<Option<AlignedBuf>>),
 }
@@ -49,6 +52,14 @@ impl Column {
         match self {
             Column::Whole(buf) => Some(&buf[row * SECTOR_BYTES..][..SECTOR_BYTES]),
             Column::Parts(parts) => parts[row].as_deref(),
+        }
+    }
+
+    /// These rows, where it is whole.
+    fn rows(&self, rows: Range<usize>) -> Option<&[u8]> {
+        match self {
+            Column::Whole(buf) => Some(&buf[rows.start * SECTOR_BYTES..rows.end * SECTOR_BYTES]),
+            Column::Parts(_) => None,
         }
     }
 }
@@ -64,6 +75,17 @@ impl<'a, W: World> Image<'a, W> {
     /// The same for whoever reads while hosts are served.
     pub fn while_serving(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
         Image { rows_at_a_time: ROWS_AT_A_TIME_SERVING, ..Self::new(pool, geometry) }
+    }
+
+    /// The same for whoever reads it in steps, so many rows at a time, and has read `pieces` by
+    /// the step before.
+    pub fn in_steps(pool: &'a Pool<W>, geometry: &'a Geometry, step_rows: u32, pieces: Pieces) -> Self {
+        Image { rows_at_a_time: step_rows, pieces, ..Self::new(pool, geometry) }
+    }
+
+    /// What has been read, for the next step.
+    pub fn into_pieces(self) -> Pieces {
+        self.pieces
     }
 
     /// Where the segment lies.
@@ -202,7 +224,8 @@ impl<'a, W: World> Image<'a, W> {
     /// Looks at every byte of a batch. `None`: it is torn, and no combination of what is there
     /// gives it back.
     pub async fn examine(&mut self, found: &Found) -> Option<Examined> {
-        let (content, suspects) = self.content(found).await;
+        self.load_batch(found).await;
+        let (content, suspects) = self.content(found);
         let content = content?;
         let present_suspect = suspects.iter().any(|(column, row)| self.sector(*column, *row).is_some());
         let unreadable = suspects
@@ -210,12 +233,31 @@ impl<'a, W: World> Image<'a, W> {
             .any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
         let parities = self.parities_of(&content.columns);
         let redundant = !present_suspect && !unreadable && self.parity_is_right(found, &parities);
-        Some(Examined { data: content.columns, parities, redundant })
+        let data = content.columns.into_iter().map(Cow::into_owned).collect();
+        Some(Examined { data, redundant })
+    }
+
+    /// What these columns of a batch hold, parity included, once all of its data has been found
+    /// right. `None`: no combination of what is there gives it back.
+    pub async fn columns_of<'s>(
+        &'s mut self,
+        found: &'s Found,
+        wanted: &[usize],
+    ) -> Option<Vec<Cow<'s, [u8]>>> {
+        self.load_batch(found).await;
+        let (content, _) = self.content(found);
+        let mut columns = content?.columns;
+        if wanted.iter().any(|column| *column >= columns.len()) {
+            let parities = self.parities_of(&columns);
+            columns.extend(parities.into_iter().map(Cow::Owned));
+        }
+        Some(wanted.iter().map(|column| std::mem::take(&mut columns[*column])).collect())
     }
 
     /// Looks at every byte of a batch and says what it should be, parity included.
     pub async fn inspect(&mut self, found: &Found) -> Inspected {
-        let (content, suspects) = self.content(found).await;
+        self.load_batch(found).await;
+        let (content, suspects) = self.content(found);
         let Some(content) = content else {
             let wrong = suspects.into_iter().filter(|(column, _)| self.is_present(*column));
             let wrong = wrong.map(|(column, row)| self.wrong_sector(column, row)).collect();
@@ -240,11 +282,14 @@ impl<'a, W: World> Image<'a, W> {
         WrongSector { column, row, is_unreadable: self.sector(column, row).is_none() }
     }
 
-    /// The data columns of a batch, unless no combination of what is there gives them; and which
-    /// sectors could not be right as they were.
-    async fn content<'f>(&mut self, found: &'f Found) -> (Option<Content<'f>>, Vec<(usize, u32)>) {
+    async fn load_batch(&mut self, found: &Found) {
+        self.load(found.header.row, found.header.row + found.header.rows).await;
+    }
+
+    /// The data columns of a batch that has been loaded, unless no combination of what is there
+    /// gives them; and which sectors could not be right as they were.
+    fn content<'f>(&'f self, found: &'f Found) -> (Option<Content<'f>>, Vec<(usize, u32)>) {
         let header = &found.header;
-        self.load(header.row, header.row + header.rows).await;
         if let Some(content) = self.content_without_lost_drives(found) {
             return (Some(content), Vec::new());
         }
@@ -257,7 +302,7 @@ impl<'a, W: World> Image<'a, W> {
 
     /// The data columns where drives are lost, and what is left is right: columns are reconstructed
     /// whole, all at once, which is much less work than sector by sector.
-    fn content_without_lost_drives<'f>(&self, found: &'f Found) -> Option<Content<'f>> {
+    fn content_without_lost_drives<'f>(&'f self, found: &'f Found) -> Option<Content<'f>> {
         let (header, data, total) = (&found.header, self.geometry.data(), self.geometry.columns.len());
         let lost: Vec<usize> = (0..data).filter(|column| !self.is_present(*column)).collect();
         if lost.is_empty() {
@@ -271,12 +316,13 @@ impl<'a, W: World> Image<'a, W> {
         if sources.count() < data || !(0..data).all(is_known) {
             return None;
         }
-        let mut columns: Vec<Vec<u8>> = (0..total).map(|column| self.column_bytes(column, header)).collect();
+        let mut columns: Vec<Cow<'_, [u8]>> =
+            (0..total).map(|column| self.column_bytes(column, header)).collect();
         let mut restored = vec![vec![0; columns[0].len()]; lost.len()];
-        let read: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
+        let read: Vec<&[u8]> = columns.iter().map(Cow::as_ref).collect();
         let mut outs: Vec<&mut [u8]> = restored.iter_mut().map(Vec::as_mut_slice).collect();
         parity::reconstruct(data, sources, &read, &lost, &mut outs);
-        lost.into_iter().zip(restored).for_each(|(column, bytes)| columns[column] = bytes);
+        lost.into_iter().zip(restored).for_each(|(column, bytes)| columns[column] = Cow::Owned(bytes));
         columns.truncate(data);
         let content = Content { columns, header: found, first_row: header.row };
         content.is_right().then_some(content)
@@ -287,14 +333,21 @@ impl<'a, W: World> Image<'a, W> {
     }
 
     /// The batch's part of a column; zeros where it is unreadable.
-    fn column_bytes(&self, column: usize, header: &BatchHeader) -> Vec<u8> {
+    fn column_bytes(&self, column: usize, header: &BatchHeader) -> Cow<'_, [u8]> {
+        let rows = header.row..header.row + header.rows;
+        let (piece, first) = (rows.start / self.rows_at_a_time, rows.start % self.rows_at_a_time);
+        let in_piece = first as usize..(first + header.rows) as usize;
+        let is_in_one = rows.end.div_ceil(self.rows_at_a_time) == piece + 1;
+        if let Some(whole) = is_in_one.then(|| self.pieces[&piece][column].rows(in_piece)).flatten() {
+            return Cow::Borrowed(whole);
+        }
         let mut bytes = vec![0; header.rows as usize * SECTOR_BYTES];
-        for (into, row) in bytes.chunks_exact_mut(SECTOR_BYTES).zip(header.row..) {
+        for (into, row) in bytes.chunks_exact_mut(SECTOR_BYTES).zip(rows) {
             if let Some(sector) = self.sector(column, row) {
                 into.copy_from_slice(sector);
             }
         }
-        bytes
+        Cow::Owned(bytes)
     }
 
     /// Replaces the suspect sectors by what the others make of them, in every way until all is
@@ -343,8 +396,8 @@ impl<'a, W: World> Image<'a, W> {
         })
     }
 
-    fn parities_of(&self, data: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+    fn parities_of(&self, data: &[impl AsRef<[u8]>]) -> Vec<Vec<u8>> {
+        let sources: Vec<&[u8]> = data.iter().map(AsRef::as_ref).collect();
         let mut parities = vec![vec![0; sources[0].len()]; self.geometry.parity()];
         parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
         parities
@@ -360,44 +413,6 @@ impl<'a, W: World> Image<'a, W> {
                 self.sector(column, row) == Some(&parities[column - data][at..at + SECTOR_BYTES])
             })
         })
-    }
-}
-
-/// What a header must say to be one of the segment's.
-pub(crate) struct Expected<'a> {
-    pub segment: SegmentId,
-    pub generation: Generation,
-    pub secret: &'a Secret,
-}
-
-impl Expected<'_> {
-    /// Whether a header at `row` may begin so. What an earlier use of the segment left is refused
-    /// here, before the sectors behind it are looked at: they can be had in thousands of ways, and
-    /// none would make it right.
-    fn begins_with(&self, prelude: &Prelude, row: u32) -> bool {
-        (prelude.segment, prelude.row) == (self.segment, row)
-            && self.generation.is_of(prelude.incarnation, prelude.first_lsn)
-    }
-}
-
-/// Which use of a segment is meant: a batch of an earlier one may still lie where a drive has lost
-/// a write.
-#[derive(Clone, Copy)]
-pub(crate) enum Generation {
-    /// That which this start of the pool began, with this batch or a later one. A start may come
-    /// round to a number again, and what it wrote there before is its own, too.
-    Begun { by: Incarnation, since: Lsn },
-    /// That whose first batch this was.
-    Since(Lsn),
-}
-
-impl Generation {
-    /// Whether a header of this incarnation and first LSN belongs to it.
-    pub fn is_of(self, incarnation: Incarnation, first_lsn: Lsn) -> bool {
-        match self {
-            Generation::Begun { by, since } => incarnation == by && first_lsn >= since,
-            Generation::Since(first) => first_lsn == first,
-        }
     }
 }
 
@@ -419,19 +434,8 @@ impl Found {
 pub(crate) struct Examined {
     /// The bytes of its data columns.
     pub data: Vec<Vec<u8>>,
-    /// What its parity columns should be.
-    parities: Vec<Vec<u8>>,
     /// Every sector of it on drives that are present is right, parity included.
     pub redundant: bool,
-}
-
-impl Examined {
-    /// The bytes of one of its columns.
-    pub fn column(&self, column: usize) -> &[u8] {
-        column
-            .checked_sub(self.data.len())
-            .map_or_else(|| &self.data[column], |parity| &self.parities[parity])
-    }
 }
 
 /// What a look at every byte of a batch has shown.
@@ -458,6 +462,3 @@ pub(crate) struct WrongSector {
     /// Its drive refuses to read it.
     pub is_unreadable: bool,
 }
-
-#[cfg(test)]
-mod tests;

@@ -112,7 +112,7 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
     let page =
         pool.roots.newest().shards.iter().find_map(|shard| shard.deltas).expect("of the block").location;
     let copy = pool.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
-    let layout = pool.array.member(copy.drive).expect("it works").layout;
+    let layout = pool.array.member(copy.drive).expect("it works").layout();
     let offset = layout.offset(copy.chunk, page.sectors().start * SECTOR_BYTES as u32);
     let device = &drives.devices[usize::from(copy.drive.0)];
     let sector = || at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES))).1;
@@ -216,7 +216,7 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
         (segment.geometry.columns.clone(), segment.rows - 1)
     };
     for column in columns {
-        let layout = pool.array.member(column.drive).expect("it works").layout;
+        let layout = pool.array.member(column.drive).expect("it works").layout();
         let offset = layout.offset(column.chunk, row * SECTOR_BYTES as u32);
         let device = &drives.devices[usize::from(column.drive.0)];
         let spoiled = AlignedBuf::zeroed(SECTOR_BYTES).freeze();

@@ -1,14 +1,14 @@
 //! The segments of a pool: where they lie, what lives in them, which may be opened.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use ashlar_block::DriveId;
 use ashlar_format::codec::Malformed;
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{Location, SegmentId};
 use ashlar_format::table::{Occupancy, RowExtent, SegmentKind, SegmentState, TableEntry, is_paged};
-use ashlar_raid::{ChunkAddr, Level};
+use ashlar_raid::{ChunkAddr, Geometry, Level};
 use tokio::sync::Notify;
 
 mod changes;
@@ -17,6 +17,7 @@ mod columns;
 #[cfg(any(test, feature = "invented"))]
 mod invented;
 mod listing;
+mod moves;
 mod numbers;
 mod pin;
 mod placing;
@@ -24,11 +25,12 @@ mod redundancy;
 mod segment;
 mod slab;
 mod summary;
+mod trims;
 mod usable;
 
 use changes::Changes;
 use chunks::FreeChunks;
-pub use columns::{NewPlace, Retired};
+pub use moves::{NewPlace, Retired};
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
 pub use pin::{Pin, pin};
 pub use placing::{Load, Loads};
@@ -36,6 +38,7 @@ pub use redundancy::Redundancy;
 pub use segment::{FoundBatches, Segment};
 use slab::Slab;
 use summary::Summary;
+pub use trims::Discard;
 pub use usable::{Claim, Shape};
 
 /// A pool's shape: what its level and its drives make of segments.
@@ -82,6 +85,12 @@ pub struct Segments {
     live: Occupancy,
     /// Chunks that columns have left. The newest root names them still.
     retired: Vec<Retired>,
+    /// Columns on their way, by segment.
+    moving: BTreeMap<SegmentId, Vec<NewPlace>>,
+    /// Where segments lay before columns of them moved, as long as somebody reads by it.
+    past_geometries: BTreeMap<SegmentId, Vec<Weak<Geometry>>>,
+    /// Discards that were begun.
+    discards: u64,
     /// Notified when nobody reads a segment any more that is empty.
     pub emptied: Rc<Notify>,
 }
@@ -111,6 +120,9 @@ impl Segments {
             numbers,
             live: Occupancy::default(),
             retired: Vec::new(),
+            moving: BTreeMap::new(),
+            past_geometries: BTreeMap::new(),
+            discards: 0,
             emptied: Rc::default(),
         }
     }
@@ -218,6 +230,11 @@ impl Segments {
         self.entries.iter_from(from)
     }
 
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
     /// What all of them are together.
     pub fn summary(&self) -> &Summary {
         &self.summary
@@ -254,6 +271,13 @@ impl Segments {
         assert!(self.chunks_total.insert(drive, chunks).is_none(), "{drive} is part of the pool already");
         self.free_chunks.insert(drive, FreeChunks::all(chunks));
         self.stripe = stripe;
+    }
+
+    /// A drive has so many chunks from now on: more than it had.
+    pub fn grow_drive(&mut self, drive: DriveId, chunks: u32) {
+        let total = self.chunks_total.get_mut(&drive).expect("it is part of the pool");
+        let before = std::mem::replace(total, chunks);
+        self.free_chunks.get_mut(&drive).expect("it is part of the pool").grow(before, chunks);
     }
 
     /// The pool's shape.

@@ -22,7 +22,7 @@ impl<W: World> Store<W> {
             Either::Right((why, _)) => Err(why),
         };
         // Not where something may be on its way that nobody waits for.
-        if done.is_ok() {
+        if done.is_ok() && self.pool.discards_end().await {
             self.pool.hand_back().await;
         }
         self.pool.close();

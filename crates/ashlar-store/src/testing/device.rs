@@ -17,13 +17,21 @@ pub struct TestDevice {
     /// Writes to this are refused.
     refused: Rc<RefCell<Range<u64>>>,
     written_bytes: Rc<Cell<u64>>,
+    discards: Rc<Cell<bool>>,
+    /// Its size, and what it was when somebody looked.
+    sizes: Rc<Cell<(u64, u64)>>,
 }
+
+/// Bytes that a drive may grow by.
+const GROWTH_MAX: u64 = 64 << 20;
 
 impl TestDevice {
     /// A drive of `size_bytes` zeros.
     pub fn new(size_bytes: u64) -> Self {
-        let memory = MemoryDevice::new(size_bytes);
-        TestDevice { memory, refused: Rc::default(), written_bytes: Rc::default() }
+        let memory = MemoryDevice::new(size_bytes + GROWTH_MAX);
+        let sizes = Rc::new(Cell::new((size_bytes, size_bytes)));
+        let discards = Rc::new(Cell::new(true));
+        TestDevice { memory, refused: Rc::default(), written_bytes: Rc::default(), discards, sizes }
     }
 
     /// Bytes that were written so far.
@@ -36,6 +44,23 @@ impl TestDevice {
         self.refused.replace(bytes);
     }
 
+    /// Somebody makes it larger.
+    pub fn grow(&self, bytes: u64) {
+        let (size, looked) = self.sizes.get();
+        assert!(size + bytes <= self.memory.size_bytes(), "no more than {GROWTH_MAX}");
+        self.sizes.set((size + bytes, looked));
+    }
+
+    /// It is opened anew.
+    pub fn reopen(&self) {
+        self.look_at_size();
+    }
+
+    /// It cannot be told what is free from now on.
+    pub fn forget_discards(&self) {
+        self.discards.set(false);
+    }
+
     fn check_taken(&self, offset: u64, bytes: usize) -> Result<(), DeviceError> {
         let refused = self.refused.borrow();
         let is_taken = offset >= refused.end || refused.start >= offset + bytes as u64;
@@ -45,7 +70,16 @@ impl TestDevice {
 
 impl Device for TestDevice {
     fn size_bytes(&self) -> u64 {
-        self.memory.size_bytes()
+        self.sizes.get().1
+    }
+
+    fn look_at_size(&self) {
+        let (size, _) = self.sizes.get();
+        self.sizes.set((size, size));
+    }
+
+    fn seen_bytes(&self) -> u64 {
+        self.sizes.get().0
     }
 
     async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
@@ -60,6 +94,10 @@ impl Device for TestDevice {
 
     async fn flush(&self) -> Result<(), DeviceError> {
         self.memory.flush().await
+    }
+
+    fn discards(&self) -> bool {
+        self.discards.get()
     }
 
     async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {

@@ -67,6 +67,8 @@ pub(crate) struct Situation {
     pub quiet_and_inexact: bool,
     /// What is to be done about lost drives.
     pub rebuild: Option<RebuildTask>,
+    /// More lives than may, because drives are lost.
+    pub is_overfull: bool,
     /// No segment could have the chunks that are free, but columns can.
     pub only_columns_fit: bool,
     /// There is something to be looked at by a scrub.
@@ -186,18 +188,22 @@ impl Situation {
 
     /// What is to be restored now. It takes room: not the last that there is, but what no segment
     /// could have, for drives that have been added to a full pool may be all that has any; and what
-    /// collection would need, if there is nothing to collect.
+    /// collection would need, if there is nothing to collect. Where more lives than may,
+    /// checkpoints and collection need all that is kept: until hosts give something back nothing
+    /// else makes room.
     fn to_restore(&self) -> Option<RebuildTask> {
-        let for_collection = if self.victim.is_none() { COLLECTION_SEGMENTS } else { 0 };
+        let collects_nothing = self.victim.is_none() && !self.is_overfull;
+        let for_collection = if collects_nothing { COLLECTION_SEGMENTS } else { 0 };
         let kept = self.reserve_mark - for_collection;
         let has_room = self.free_segments > kept || self.only_columns_fit;
-        self.rebuild.filter(|task| has_room || *task == RebuildTask::Settle)
+        let takes_room = |task| matches!(task, RebuildTask::Move(_) | RebuildTask::Collect(_));
+        self.rebuild.filter(|task| has_room || !takes_room(*task))
     }
 
     /// Whether there is something to restore and no room for it, and what is done `next` does not
     /// make any.
     pub fn rebuild_lacks_room(&self, next: Task) -> bool {
-        let makes_none = matches!(next, Task::Rest | Task::Scrub | Task::Rebalance | Task::DeclareFull);
+        let makes_none = matches!(next, Task::Rest | Task::Rebalance | Task::DeclareFull);
         makes_none && self.rebuild.is_some() && self.to_restore().is_none()
     }
 
@@ -235,7 +241,7 @@ pub(crate) enum Task {
     Rebuild(RebuildTask),
     /// Use a drive no more.
     GiveUp(DriveId),
-    /// Look whether drives hold what they should, and make it right.
+    /// Begin to look whether some rows are what they should be, and to make them right.
     Scrub,
     /// Spread a part of what lives over all drives.
     Rebalance,
@@ -286,6 +292,10 @@ pub(crate) fn choose(now: &Situation) -> Task {
     if now.window_low || now.replay_is_long() {
         return Task::Checkpoint;
     }
+    // It goes on beside what comes next.
+    if now.scrub {
+        return Task::Scrub;
+    }
     let rebuild = now.to_restore();
     if let Some(task) = rebuild.filter(|_| now.rebuild_turn) {
         return Task::Rebuild(task);
@@ -316,9 +326,6 @@ pub(crate) fn choose(now: &Situation) -> Task {
     }
     if now.room_wanted {
         return now.for_writes_without_room();
-    }
-    if now.scrub {
-        return Task::Scrub;
     }
     if now.rebalance {
         return Task::Rebalance;

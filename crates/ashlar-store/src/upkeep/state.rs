@@ -8,6 +8,7 @@ use ashlar_format::ids::{GroupKey, ShardId};
 use tokio::sync::{Notify, oneshot};
 
 use super::activity::Activity;
+use super::beside::Beside;
 use super::turn::RebuildTurn;
 use crate::jobs::audit::Audit;
 
@@ -46,6 +47,8 @@ pub(crate) struct UpkeepState {
     pub(super) ended: Notify,
     /// What upkeep does.
     pub(super) activity: Cell<Activity>,
+    /// What goes on beside it.
+    pub(super) beside: Beside,
 }
 
 /// `None`: something went on meanwhile.
@@ -117,6 +120,11 @@ impl UpkeepState {
     /// Ends the task when what it does now is done, once it is woken.
     pub fn stop(&self) {
         self.stop.set(true);
+    }
+
+    /// Whether the task is to end.
+    pub fn is_to_stop(&self) -> bool {
+        self.stop.get()
     }
 
     /// What upkeep does now.

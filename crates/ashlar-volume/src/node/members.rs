@@ -161,7 +161,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             name: Some(report.status.name),
             drives,
             seek: false,
-            left_out: Vec::new(),
+            skipped_drives: Vec::new(),
             rename: None,
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),

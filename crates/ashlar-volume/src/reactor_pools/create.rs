@@ -127,7 +127,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             rename: None,
             members,
             others: Vec::new(),
-            left_out: Vec::new(),
+            skipped_drives: Vec::new(),
         };
         self.open_members(found, request.options, OpenPolicy::Most).await
     }

@@ -51,7 +51,7 @@ pub(super) struct FoundPool<D> {
     /// Other drives that were given.
     pub(super) others: Vec<NoMember>,
     /// Why further ones are no members; there is nothing to say of them if they are not missed.
-    pub(super) left_out: Vec<String>,
+    pub(super) skipped_drives: Vec<String>,
 }
 
 impl<B: DriveProvider> ReactorPools<B> {
@@ -217,7 +217,7 @@ impl<D: Device + Clone> Found<D> {
         request: &OpenRequest,
         missed: Vec<NoMember>,
     ) -> Result<FoundPool<D>, NodeError> {
-        let (wanted, left_out) = (request.pool.as_deref(), request.left_out.clone());
+        let (wanted, skipped_drives) = (request.pool.as_deref(), request.skipped_drives.clone());
         self.others.extend(missed);
         let mut meant: Vec<_> = self.pools(wanted).into_iter().collect();
         if meant.len() > 1 {
@@ -228,7 +228,7 @@ impl<D: Device + Clone> Found<D> {
         }
         let Some((uuid, name)) = meant.pop() else {
             let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));
-            let reasons = [self.reasons(), left_out].concat();
+            let reasons = [self.reasons(), skipped_drives].concat();
             let why =
                 if reasons.is_empty() { nothing_known(request.seek).to_owned() } else { reasons.join("; ") };
             return Err(if request.seek {
@@ -239,7 +239,7 @@ impl<D: Device + Clone> Found<D> {
         };
         let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
         let (others, rename) = (self.others, None);
-        Ok(FoundPool { uuid, name, rename, members, others, left_out })
+        Ok(FoundPool { uuid, name, rename, members, others, skipped_drives })
     }
 }
 

@@ -42,7 +42,7 @@ pub struct OpenRequest {
     /// [`DriveProvider::sought`].
     pub seek: bool,
     /// Why others are none, each a sentence: they were looked at before.
-    pub left_out: Vec<String>,
+    pub skipped_drives: Vec<String>,
     /// The name that it is to have from then on, if not its own.
     pub rename: Option<String>,
     /// Names that other open pools have: a pool of such a name is not opened.
@@ -64,15 +64,15 @@ pub struct OpenRequest {
 pub struct Given {
     /// See [`OpenRequest::drives`].
     pub drives: Vec<String>,
-    /// See [`OpenRequest::left_out`].
-    pub left_out: Vec<String>,
+    /// See [`OpenRequest::skipped_drives`].
+    pub skipped_drives: Vec<String>,
     /// See [`OpenRequest::rename`].
     pub rename: Option<String>,
 }
 
 impl From<Vec<String>> for Given {
     fn from(drives: Vec<String>) -> Self {
-        Given { drives, left_out: Vec::new(), rename: None }
+        Given { drives, skipped_drives: Vec::new(), rename: None }
     }
 }
 
@@ -164,12 +164,12 @@ impl<B: DriveProvider> ReactorPools<B> {
         options: Options,
         policy: OpenPolicy,
     ) -> Result<PoolRecord, NodeError> {
-        let FoundPool { uuid, name, rename, members, others, left_out } = found;
+        let FoundPool { uuid, name, rename, members, others, skipped_drives } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let (given, superblocks) = (places_of(&drives), superblocks_of(&found));
         let world = PoolWorld::new(self.world.clone(), fuse.clone());
         let (store, mut opened) = Store::open(&world, found, options, policy).await.map_err(|error| {
-            let others: Vec<String> = reasons(&others).into_iter().chain(left_out).collect();
+            let others: Vec<String> = reasons(&others).into_iter().chain(skipped_drives).collect();
             not_opened(&name, error, &others, &given)
         })?;
         settle_name(&store, rename.as_deref(), &superblocks).await?;

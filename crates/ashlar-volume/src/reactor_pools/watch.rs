@@ -142,7 +142,9 @@ fn part_with_drives<B: DriveProvider>(pool: &Weak<OpenPool<B>>) {
 
 async fn part_with<D: Device>(PoolDrive { drive, pool_bytes, .. }: PoolDrive<D>, pool: &str) {
     let spec = &drive.facts.spec;
-    match ashlar_store::wipe(&drive.device, pool_bytes).await {
+    // A copy of its label may be at the end of a drive that has become larger.
+    let whole = ashlar_store::wipe(&drive.device, drive.device.size_bytes()).await;
+    match whole.and(ashlar_store::wipe(&drive.device, pool_bytes).await) {
         Ok(()) => tracing::info!(pool, drive = spec, "the drive has been removed and is empty"),
         // It may have been lost long ago.
         Err(error) => {

@@ -162,6 +162,8 @@ and at which paths, is of no account.")]
   io-timeout=20s      a drive that gives no answer at all for so long is given
                       up, where redundancy allows; 2s to 3600s or off
                       [default: 20s]
+  autotrim=on         drives that can be told (TRIM, holes in files) are told
+                      of space as it becomes free; off [default: on]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms
@@ -230,6 +232,29 @@ asked for it. With --wait it is an error if something could not be made right.")
         /// Stop the scrub that is under way instead
         #[arg(long, conflicts_with = "wait")]
         stop: bool,
+    },
+    /// Take the room of drives that have become larger
+    #[command(after_help = "Example:
+  ashlar pool grow tank
+ashlar pool show says which drives have room that the pool does not use. The
+capacity rises at once, and no host is interrupted. A pool never gets smaller.")]
+    Grow {
+        /// Its name or UUID
+        pool: String,
+    },
+    /// Tell the drives of all space that is free: files become smaller, and flash drives faster
+    #[command(after_help = "Examples:
+  ashlar pool trim tank
+  ashlar pool trim tank --wait
+What becomes free while the pool is open is told by itself, unless
+ashlar pool set POOL autotrim=off; this is for what was free before. It goes on
+without whoever asked for it, until the daemon ends.")]
+    Trim {
+        /// Its name or UUID
+        pool: String,
+        /// Wait until all drives have been told
+        #[arg(long)]
+        wait: bool,
     },
     /// Prove what is on the drives of a pool that is not open, without a daemon: nothing is changed
     #[command(after_help = "Examples:

@@ -141,7 +141,9 @@ fn as_text(report: &Report) -> String {
         ));
     }
     lines.extend(report.findings.iter().map(|finding| format!("! {finding}")));
-    lines.extend(report.left_out.iter().map(|(kind, more)| format!("! and {more} more of {}", kind.name())));
+    lines.extend(
+        report.skipped_drives.iter().map(|(kind, more)| format!("! and {more} more of {}", kind.name())),
+    );
     if report.is_good() {
         lines.push("nothing is wrong".to_owned());
     }
@@ -191,7 +193,7 @@ fn named(finding: &Finding) -> Option<String> {
 
 fn as_json(report: &Report) -> Value {
     let seen = report.seen;
-    let left_out = report.left_out.iter().map(|(kind, count)| (kind.name(), json!(count)));
+    let skipped_drives = report.skipped_drives.iter().map(|(kind, count)| (kind.name(), json!(count)));
     json!({
         "pool": report.pool_name,
         "uuid": report.pool.to_string(),
@@ -214,7 +216,7 @@ fn as_json(report: &Report) -> Value {
         "sectors_restored": seen.sectors_restored,
         "walks": seen.walks,
         "findings": report.findings.iter().map(finding_json).collect::<Vec<_>>(),
-        "left_out": left_out.collect::<serde_json::Map<_, _>>(),
+        "skipped_drives": skipped_drives.collect::<serde_json::Map<_, _>>(),
     })
 }
 

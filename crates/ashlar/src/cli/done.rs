@@ -14,6 +14,17 @@ pub fn set(pool: &Pool, settings: &[String], p99_is_off: bool) -> String {
     }
 }
 
+/// A pool has taken the room of drives that have become larger.
+pub fn grown(before: &Pool, after: &Pool) -> String {
+    let name = &after.name;
+    let raw = |pool: &Pool| pool.raw_bytes.unwrap_or(0);
+    let usable = ByteSize(after.usable_bytes.unwrap_or(0));
+    match raw(after).saturating_sub(raw(before)) {
+        0 => format!("no drive of pool '{name}' has room that it does not use"),
+        more => format!("pool '{name}' has {} more: {usable} usable after redundancy", ByteSize(more)),
+    }
+}
+
 /// A pool has another name.
 pub fn pool_renamed(pool: &Pool, before: &str) -> String {
     format!("pool '{before}' is called '{}' now; hosts see no difference", pool.name)

@@ -4,8 +4,8 @@ use anyhow::{Context, bail, ensure};
 use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_SECONDS_MAX};
 
 /// All that there are, by their names.
-pub const SETTINGS: [&str; 6] =
-    ["recon-prio", "recon-p99", "scrub-prio", "scrub-interval", "fault-threshold", "io-timeout"];
+pub const SETTINGS: [&str; 7] =
+    ["recon-prio", "recon-p99", "scrub-prio", "scrub-interval", "fault-threshold", "io-timeout", "autotrim"];
 
 /// What is to change. Each setting at most once.
 pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
@@ -21,6 +21,7 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "scrub-interval" => set(&mut change.scrub_interval_seconds, name, interval(name, value)?)?,
             "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
             "io-timeout" => set(&mut change.io_timeout_seconds, name, timeout(name, value)?)?,
+            "autotrim" => set(&mut change.autotrim, name, on_or_off(name, value)?)?,
             _ => bail!("'{name}' is not a setting: there are {}", SETTINGS.join(", ")),
         }
     }
@@ -35,6 +36,14 @@ fn set<T>(place: &mut Option<T>, name: &str, value: T) -> anyhow::Result<()> {
 fn priority(name: &str, value: &str) -> anyhow::Result<u8> {
     let prio = value.parse().ok().filter(|prio| (1..=100).contains(prio));
     prio.with_context(|| format!("{name}={value} cannot be: choose 1 to 100"))
+}
+
+fn on_or_off(name: &str, value: &str) -> anyhow::Result<bool> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => bail!("{name}={value} cannot be: choose on or off"),
+    }
 }
 
 /// How many; 0 for `off`.

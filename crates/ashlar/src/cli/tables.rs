@@ -293,10 +293,12 @@ pub fn pool(pool: &Pool) -> String {
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
     rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub))));
+    rows.extend(pool.trim.as_ref().map(|trim| ("trim", super::trim::trimmed(trim))));
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
     rows.extend(figures(pool));
+    rows.push(("drives are told what is free", known(pool.autotrim, yes_or_no)));
     format!("{}\n\n{}", sheet(rows), drives::drives_of_pool(&pool.drives))
 }
 

@@ -77,18 +77,13 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let said = |now: &_| done::pool_renamed(now, &pool);
             change_pool(client, &pool, "/rename", &RenamePool { name }, output, said).await
         }
-        PoolCommand::AddDrive { pool, drive, force } => {
-            let request = NameDrive { drive: absolute(&drive)?, force };
-            let place = request.drive.clone();
-            change_pool(client, &pool, "/drives", &request, output, |pool| done::added(pool, &place)).await
-        }
+        PoolCommand::AddDrive { pool, drive, force } => add_drive(client, &pool, &drive, force, output).await,
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
             let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
             remove_drive(client, &pool, &request, wait, yes, output).await
         }
         PoolCommand::Replace { pool, drive, with, force, wait } => {
-            let (drive, with) = (absolute_member(&pool, &drive)?, absolute(&with)?);
-            replace_drive(client, &pool, &ReplaceDrive { drive, with, force }, wait, output).await
+            replace_drive(client, &pool, ReplaceDrive { drive, with, force }, wait, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
@@ -96,6 +91,8 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
+        PoolCommand::Grow { pool } => grow(client, &pool, output).await,
+        PoolCommand::Trim { pool, wait } => trim(client, &pool, wait, output).await,
         PoolCommand::Check { .. } => unreachable!("it needs no daemon"),
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
@@ -210,6 +207,32 @@ async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Outp
     super::scrub::is_all_right(&pool)
 }
 
+async fn add_drive(
+    client: &Client,
+    pool: &str,
+    drive: &str,
+    force: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let request = NameDrive { drive: absolute(drive)?, force };
+    let said = |pool: &Pool| done::added(pool, &request.drive);
+    change_pool(client, pool, "/drives", &request, output, said).await
+}
+
+async fn grow(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    let before: Pool = client.get(&path).await?;
+    let after: Pool = client.ask(Method::POST, &format!("{path}/grow")).await?;
+    print(output, &after, |after| done::grown(&before, after))
+}
+
+async fn trim(client: &Client, pool: &str, wait: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
+    let pool: Pool = client.ask(Method::POST, &format!("{path}/trim")).await?;
+    let pool = if wait { super::trim::wait(client, &path).await? } else { pool };
+    print(output, &pool, super::trim::said)
+}
+
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
     let opened = client.send_body(Method::POST, "/import-pool", &request);
     let pool: Pool = super::waiting::told(
@@ -240,14 +263,15 @@ async fn remove_drive(
 async fn replace_drive(
     client: &Client,
     pool: &str,
-    request: &ReplaceDrive,
+    asked: ReplaceDrive,
     wait: bool,
     output: Output,
 ) -> anyhow::Result<()> {
-    let path = path_of_pool(pool)?;
+    let (path, drive) = (path_of_pool(pool)?, absolute_member(pool, &asked.drive)?);
+    let request = ReplaceDrive { drive, with: absolute(&asked.with)?, ..asked };
     let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
     let leaver = leaver.map(|leaver| leaver.instead_of(&request.with));
-    let pool: Pool = client.send_body(Method::POST, &format!("{path}/replace-drive"), request).await?;
+    let pool: Pool = client.send_body(Method::POST, &format!("{path}/replace-drive"), &request).await?;
     let said = |pool: &Pool| done::replaced(pool, &request.drive, &request.with);
     print_without(client, &path, pool, leaver, output, said).await
 }

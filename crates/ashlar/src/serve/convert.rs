@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Scrub,
-    ScrubbedDrive, Spare, Volume,
+    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Spare,
+    Volume,
 };
 use ashlar_control::{HostVisits, SharedHostNqn};
-use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubReport, ScrubState};
+use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 use humantime::format_rfc3339_seconds;
@@ -18,6 +18,7 @@ use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
 mod room;
+mod scrub;
 
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
@@ -71,13 +72,15 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         parting: report.parting.clone(),
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
-        scrub: status.scrub.as_ref().map(|found| scrub(found, &report.drives, remembered)),
+        scrub: status.scrub.as_ref().map(|found| scrub::scrub(found, &report.drives, remembered)),
+        trim: status.trim.as_ref().map(|found| scrub::trim(found, &report.drives)),
         recon_prio_percent: Some(settings.recon_prio),
         recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
         scrub_prio_percent: Some(settings.scrub_prio),
         scrub_interval_seconds: Some(settings.scrub_interval.map_or(0, |interval| interval.as_secs())),
         fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
         io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
+        autotrim: Some(settings.autotrim),
         counters: Some(counters(status)),
         after_loss: status.worst_loss.map(room::after_loss),
         ..room::of_space(space)
@@ -120,35 +123,6 @@ fn progress(progress: &ashlar_store::Progress) -> Progress {
     }
 }
 
-fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolState>) -> Scrub {
-    let of_drive = |drive: &DriveReport| {
-        let found = report.drives.get(&drive.status.drive)?;
-        Some(ScrubbedDrive {
-            name: drive.name(),
-            spec: spec_of(drive, remembered),
-            wrong: found.wrong,
-            unreadable: found.unreadable,
-            repaired: found.repaired,
-            unrepaired: found.unrepaired,
-            given_up: given_up(&drive.status),
-        })
-    };
-    Scrub {
-        states: vec![scrub_state(report.state).to_owned()],
-        done_percent: (report.part_done * 1000.0).floor() / 10.0,
-        started_at: time(report.started_at),
-        finished_at: report.finished_at.map(time),
-        checked_bytes: report.bytes_checked,
-        left_bytes: left_to_scrub(report),
-        eta_seconds: report.remaining.map(seconds),
-        wrong: report.findings.wrong,
-        unreadable: report.findings.unreadable,
-        repaired: report.findings.repaired,
-        unrepaired: report.findings.unrepaired,
-        drives: drives.iter().filter_map(of_drive).collect(),
-    }
-}
-
 /// Why the pool has given a drive up, if it has.
 fn given_up(status: &DriveStatus) -> Option<String> {
     match &status.condition {
@@ -157,21 +131,6 @@ fn given_up(status: &DriveStatus) -> Option<String> {
             Some(status.failure.as_ref().map_or_else(|| "it was lost".to_owned(), ToString::to_string))
         }
         _ => None,
-    }
-}
-
-/// Bytes that are about left of a scrub that runs, by what is done of it.
-fn left_to_scrub(report: &ScrubReport) -> Option<u64> {
-    let part_done = report.part_done;
-    let is_known = report.state == ScrubState::Running && part_done > 0.0;
-    is_known.then(|| (report.bytes_checked as f64 * (1.0 - part_done) / part_done).ceil() as u64)
-}
-
-fn scrub_state(state: ScrubState) -> &'static str {
-    match state {
-        ScrubState::Running => "running",
-        ScrubState::Finished => "finished",
-        ScrubState::Stopped => "stopped",
     }
 }
 
@@ -193,7 +152,7 @@ type OfPool = fn(&PoolLook<'_>) -> bool;
 type OfDrive = fn(&DriveReport) -> bool;
 
 /// How an open pool may be, in the order in which it is said, and when it is so.
-const POOL_STATES: [(&str, OfPool); 16] = [
+const POOL_STATES: [(&str, OfPool); 17] = [
     ("online", |it| !it.is_read_only && !it.is_degraded),
     ("degraded", |it| it.is_degraded),
     ("rebuilding", |it| it.is_degraded && it.goes_on()),
@@ -202,6 +161,7 @@ const POOL_STATES: [(&str, OfPool); 16] = [
     ("scrubbing", |it| {
         it.report.status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)
     }),
+    ("trimming", |it| it.report.status.trim.as_ref().is_some_and(|trim| trim.finished_at.is_none())),
     ("evacuating", |it| {
         it.report.status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)
     }),
@@ -260,6 +220,8 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         wrong_blocks_corrected: counters.corrupt_reads_corrected,
         sectors_repaired: counters.sectors_repaired,
         sectors_healed: counters.sectors_healed,
+        trimmed_bytes: counters.bytes_discarded,
+        trims_refused: counters.discards_failed,
         blocks_unrecovered: counters.blocks_unrecovered,
         unclean_starts: status.unclean_starts,
     }
@@ -323,6 +285,7 @@ fn pool_drive(
         return_refused: refused,
         spec,
         size_bytes: facts.map(|facts| facts.size_bytes),
+        unused_bytes: Some(report.status.unused_bytes),
         read_errors: Some(report.status.read_errors),
         wrong_answers: Some(report.status.lies),
         model: facts.and_then(|facts| facts.model.clone()),

@@ -1,5 +1,6 @@
 //! What the API answers when the node refuses.
 
+use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{CreateError, OpenError, RenameError};
@@ -16,7 +17,6 @@ pub fn api_error(error: NodeError) -> ApiError {
 }
 
 fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
-    use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
     match error {
         NodeError::Io(error) => of_io(error),
         NodeError::NoSuchPool(_) => (NotFound, "no_such_pool"),
@@ -45,6 +45,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
+        NodeError::Grow(_) | NodeError::Trim(_) => (Conflict, code_of_room(error)),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
@@ -54,6 +55,10 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
     }
+}
+
+fn code_of_room(error: &NodeError) -> &'static str {
+    if matches!(error, NodeError::Grow(_)) { "cannot_grow" } else { "no_drive_discards" }
 }
 
 fn code_of_open(error: &OpenError) -> &'static str {

@@ -300,6 +300,14 @@ impl NodeApi for ServedNode {
         self.change(|node| async move { node.scrub(pool, Order::Stop).await })
     }
 
+    fn grow(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.grow(pool).await })
+    }
+
+    fn trim(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.trim(pool).await })
+    }
+
     fn release_reserve(&self, pool: String) -> Answer<'_, Pool> {
         self.change(|node| async move { node.release_reserve(pool).await })
     }

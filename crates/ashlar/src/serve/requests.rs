@@ -57,6 +57,7 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         scrub_interval_seconds,
         fault_threshold,
         io_timeout_seconds,
+        autotrim,
     } = request;
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
     let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
@@ -67,6 +68,7 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         scrub_interval: scrub_interval_seconds.map(interval),
         fault_threshold: fault_threshold.map(NonZeroU32::new),
         io_timeout: io_timeout_seconds.map(interval),
+        autotrim,
     })
 }
 

@@ -278,6 +278,31 @@ fn a_drive_that_comes_back_is_told_once() {
 }
 
 #[test]
+fn a_finished_trim_is_told_once_with_what_it_has_left_out() {
+    let look = |finished_at: Option<&str>, refusals: u64, skipped_drives: &[&str]| {
+        let mut seen = pool(&["online"], &WELL, None);
+        let skipped_drives = skipped_drives.iter().map(|drive| (*drive).to_owned()).collect();
+        let finished_at = finished_at.map(str::to_owned);
+        seen.pools[0].trim =
+            Some(Trim { finished_at, free_bytes: 8 << 30, refusals, skipped_drives, ..Trim::default() });
+        seen
+    };
+    let happened = |before: &Seen, mut now: Seen| {
+        let all = happenings(before, &mut now).into_iter();
+        all.map(|happening| (happening.severity, happening.message)).collect::<Vec<_>>()
+    };
+    let running = look(None, 0, &[]);
+    let well = "the drives of pool 'tank' know of 8GiB of free space".to_owned();
+    assert_eq!(happened(&running, look(Some("a"), 0, &[])), [(Severity::Info, well.clone())]);
+    let ill = format!("{well}; drives have refused 3 times: the log says why; left out: drive-1");
+    assert_eq!(
+        happened(&look(Some("a"), 0, &[]), look(Some("b"), 3, &["drive-1"])),
+        [(Severity::Warning, ill)]
+    );
+    assert!(happened(&look(Some("a"), 0, &[]), look(Some("a"), 0, &[])).is_empty());
+}
+
+#[test]
 fn a_finished_scrub_is_told_once_with_what_it_has_found() {
     let look = |state: &str, finished_at: Option<u64>, wrong: u64, unrepaired: u64| {
         let mut seen = pool(&["online"], &WELL, None);

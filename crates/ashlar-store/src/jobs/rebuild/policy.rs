@@ -6,11 +6,13 @@ use ashlar_format::location::SegmentId;
 /// What is to be done about drives that are lost or leaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RebuildTask {
-    /// Restore the segment's lost columns on other drives.
+    /// Begin to restore the segment's lost columns on other drives.
     Move(SegmentId),
     /// No drive beside the segment's own has room: move what lives of it into narrower stripes.
     Collect(SegmentId),
-    /// Nothing is left to be restored, but the root does not know it yet.
+    /// Go on looking for segments to restore.
+    Search,
+    /// Nothing is left to be restored, or much has been, but the root does not know it yet.
     Settle,
 }
 
@@ -37,41 +39,112 @@ impl Damaged {
     }
 }
 
-/// The segments to restore, in order: those first that are nearest to being lost; among those the
-/// one that has begun. There may be hundreds of thousands, and each is restored in steps: they are
-/// looked for once for each loss, and again when all are done.
+/// A part of all segments, of which those are left that lack something.
+pub(crate) struct Part {
+    pub damaged: Vec<Damaged>,
+    /// Where the next part begins. `None`: that was the last one.
+    pub next: Option<SegmentId>,
+}
+
+/// What is to be restored next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    Segment(Damaged),
+    /// There are more segments to look at.
+    Searching,
+    /// All have been looked at, and none can be restored now.
+    Nothing,
+}
+
+/// The segments to restore, in order: those first that are nearest to being lost. There may be
+/// hundreds of thousands, and each is restored in steps: they are looked for once for each loss,
+/// and again when all are done; a part of all segments at a time.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// The drives that they lie on, and are not to.
     unreleased: Vec<DriveId>,
     /// The next one last.
     segments: Vec<SegmentId>,
+    search: Search,
+}
+
+/// A look at all segments.
+#[derive(Default)]
+struct Search {
+    /// Where it goes on, if it has begun.
+    next: Option<SegmentId>,
+    /// What can be restored: columns that may still be lost, and the segment.
+    found: Vec<(usize, SegmentId)>,
+    /// Something lacks redundancy and cannot be restored yet.
+    found_unready: bool,
+    /// A root frees something that lies on drives that are lost or leaving.
+    found_empty: bool,
 }
 
 impl Queue {
-    /// The segment to restore next. `damage`: what a segment lacks now; `search`: all that lack
-    /// something.
-    pub fn next<S: Iterator<Item = Damaged>>(
+    /// The segment to restore next. `damage`: what a segment lacks now, if it could be restored;
+    /// `search`: the part of all segments that begins there; `could_be_restored`: of what that has
+    /// found.
+    pub fn next(
         &mut self,
         unreleased: &[DriveId],
-        begun: Option<SegmentId>,
         damage: impl Fn(SegmentId) -> Option<Damaged>,
-        search: impl FnOnce() -> S,
-    ) -> Option<Damaged> {
+        search: impl FnOnce(SegmentId) -> Part,
+    ) -> Next {
         if self.unreleased != unreleased {
-            self.unreleased = unreleased.to_vec();
-            self.segments.clear();
+            *self = Queue { unreleased: unreleased.to_vec(), ..Queue::default() };
         }
+        if self.search.next.is_none() {
+            if let Some(next) = self.next_found(&damage) {
+                return Next::Segment(next);
+            }
+            self.search = Search { next: Some(SegmentId(0)), ..Search::default() };
+        }
+        self.search_on(&damage, search);
+        if self.search.next.is_some() {
+            return Next::Searching;
+        }
+        let mut found = std::mem::take(&mut self.search.found);
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        self.segments = found.into_iter().map(|(_, id)| id).collect();
+        self.next_found(&damage).map_or(Next::Nothing, Next::Segment)
+    }
+
+    /// Of what the last search has found, the first that can still be restored.
+    fn next_found(&mut self, damage: impl Fn(SegmentId) -> Option<Damaged>) -> Option<Damaged> {
         while let Some(id) = self.segments.last() {
             if let Some(next) = damage(*id).filter(Damaged::can_be_restored) {
                 return Some(next);
             }
             self.segments.pop();
         }
-        let mut found: Vec<Damaged> = search().filter(Damaged::can_be_restored).collect();
-        found.sort_unstable_by_key(|segment| (segment.spare, begun != Some(segment.id), segment.id));
-        self.segments = found.iter().rev().map(|segment| segment.id).collect();
-        found.first().copied()
+        None
+    }
+
+    fn search_on(
+        &mut self,
+        damage: impl Fn(SegmentId) -> Option<Damaged>,
+        search: impl FnOnce(SegmentId) -> Part,
+    ) {
+        let Part { damaged, next } = search(self.search.next.unwrap_or(SegmentId(0)));
+        for segment in damaged {
+            self.search.found_unready |= !segment.is_ready;
+            self.search.found_empty |= segment.is_empty;
+            if segment.can_be_restored() && damage(segment.id).is_some() {
+                self.search.found.push((segment.spare, segment.id));
+            }
+        }
+        self.search.next = next;
+    }
+
+    /// Whether the last search has found something that cannot be restored yet.
+    pub fn found_unready(&self) -> bool {
+        self.search.found_unready
+    }
+
+    /// Whether it has found something that a root frees.
+    pub fn found_empty(&self) -> bool {
+        self.search.found_empty
     }
 }
 

@@ -8,8 +8,10 @@ use ashlar_block::{DriveId, Nanos};
 
 use crate::jobs::share::TimeShare;
 
-/// How long after a look that has found nothing to do the next one is.
+/// How long after a look that has found nothing to do the next one is, in a pool of so many
+/// segments; the more there are, the longer: a look takes 20 ns for each.
 pub(super) const READY_POLL: Duration = Duration::from_millis(200);
+const SEGMENTS_A_POLL: usize = 1 << 14;
 
 #[derive(Default)]
 pub(super) struct ScanBackoff {
@@ -39,11 +41,19 @@ impl ScanBackoff {
         is_due
     }
 
-    /// A look has found nothing to do. `waits`: it has found something that is not ready.
-    pub fn in_vain(&self, unreleased: &[DriveId], drives: &[DriveId], now: Nanos, waits: bool) {
+    /// A look at so many `segments` has found nothing to do. `waits`: it has found something that
+    /// is not ready.
+    pub fn in_vain(
+        &self,
+        unreleased: &[DriveId],
+        drives: &[DriveId],
+        now: Nanos,
+        waits: bool,
+        segments: usize,
+    ) {
         self.of.replace((unreleased.to_vec(), drives.to_vec()));
         self.is_awaited.set(waits);
-        self.next.pause(now, READY_POLL);
+        self.next.pause(now, READY_POLL * (1 + segments / SEGMENTS_A_POLL) as u32);
     }
 
     /// The last look has found nothing to do, and the next one has not been since.

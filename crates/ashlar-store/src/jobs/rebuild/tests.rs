@@ -1,4 +1,6 @@
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Context, Waker};
 
 use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES};
 use ashlar_format::table::{RowExtent, TableEntry};
@@ -21,7 +23,7 @@ fn next(pool: &Pool<StillWorld>) -> Option<RebuildTask> {
 }
 
 /// Does what is to be done about lost drives as long as it is `wanted`. Returns what comes next.
-fn rebuild(pool: &Pool<StillWorld>, wanted: impl Fn(RebuildTask) -> bool) -> Option<RebuildTask> {
+fn rebuild(pool: &Rc<Pool<StillWorld>>, wanted: impl Fn(RebuildTask) -> bool) -> Option<RebuildTask> {
     for _ in 0..1000 {
         let next = next(pool);
         let Some(task) = next.filter(|task| wanted(*task)) else { return next };
@@ -65,7 +67,7 @@ fn without(pool: &Pool<StillWorld>, drive: DriveId) {
 /// That this segment lacks redundancy, and no other.
 fn assert_only_lacks(pool: &Pool<StillWorld>, id: SegmentId) {
     let (segments, unreleased) = (pool.segments.borrow(), pool.unreleased());
-    let lacking: Vec<Damaged> = pool.damaged(&segments, &unreleased, pool.lsns.floor()).collect();
+    let lacking = pool.damaged_from(&segments, SegmentId(0), &unreleased, pool.lsns.floor()).damaged;
     assert!(lacking.iter().all(|segment| segment.id == id) && !lacking.is_empty(), "{lacking:?}");
 }
 
@@ -143,7 +145,9 @@ fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
     let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
     let geometry = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
     geometry.columns.iter().for_each(|column| pool.array.give_up(column.drive, DeviceError::Gone));
-    at_once(pool.move_step(id));
+    let mut lane = pool.begin_to_restore(id).expect("there is room");
+    assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::Unreadable);
+    pool.lane_ended(lane, Relocated::Unreadable);
     for _ in 0..pool.identity.segment_rows {
         at_once(pool.perform_rebuild(RebuildTask::Collect(id))).expect("nothing is written");
     }
@@ -233,7 +237,7 @@ fn a_turn_that_comes_just_before_a_rest_is_taken() {
 fn a_root_says_what_is_restored_from_time_to_time() {
     let pool = degraded(Level::RAID1, 4);
     assert!(matches!(next(&pool), Some(RebuildTask::Move(_))));
-    pool.relocation.pretend_unsettled();
+    pool.relocation.pretend_unsettled(64);
     assert_eq!(next(&pool), Some(RebuildTask::Settle));
 }
 
@@ -243,20 +247,86 @@ fn a_root_says_what_is_restored_from_time_to_time() {
 #[test]
 fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     let pool = degraded(Level::RAID1, 4);
-    let Some(task @ RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
-    at_once(pool.rebuild_step(task)).expect("good drives");
-    assert!(pool.relocation.segment().is_some(), "there is more to do");
+    let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let mut lane = pool.begin_to_restore(id).expect("there is room");
+    assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::Part);
     let entry = pool.segments.borrow().get(id).expect("it exists").table_entry(id);
     let again = TableEntry { first_lsn: pool.lsns.next(), ..entry };
     pool.segments.borrow_mut().free(id);
-    assert_eq!(next(&pool), Some(RebuildTask::Settle));
     pool.segments.borrow_mut().load(vec![again]).expect("it is free");
-    assert_eq!(next(&pool), Some(RebuildTask::Settle));
-    at_once(pool.rebuild_step(RebuildTask::Settle)).expect("good drives");
-    assert!(pool.relocation.segment().is_none());
+    assert_ne!(next(&pool), Some(RebuildTask::Move(id)), "its number is another's, and a lane has it");
+    assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
+    pool.lane_ended(lane, Relocated::GivenUp);
+    assert_no_chunk_is_taken_for_nothing(&pool);
+}
+
+fn assert_no_chunk_is_taken_for_nothing(pool: &Pool<StillWorld>) {
     let (segments, drives) = (pool.segments.borrow(), pool.allocation_targets());
     let taken: u32 = segments.loads(&drives).values().map(|load| load.used).sum();
     let columns = segments.iter().flat_map(|(_, segment)| &segment.geometry.columns);
     let named = columns.filter(|column| drives.contains(&column.drive)).count();
     assert_eq!(taken as usize, named, "no chunk is taken for what no segment has");
+}
+
+#[test]
+fn a_segment_that_is_emptied_while_it_is_restored_is_left_to_the_next_root() {
+    let pool = degraded(Level::RAID1, 4);
+    let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let mut lane = pool.begin_to_restore(id).expect("there is room");
+    at_once(pool.lane_step(&mut lane));
+    at_once(pool.collect(id)).expect("there is room");
+    assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
+    pool.lane_ended(lane, Relocated::GivenUp);
+    rebuild(&pool, |_| true);
+    assert!(pool.unreleased().is_empty());
+    assert_no_chunk_is_taken_for_nothing(&pool);
+}
+
+#[test]
+fn a_lane_gives_up_when_a_drive_that_its_columns_go_to_is_lost() {
+    let pool = degraded(Level::RAID1, 4);
+    let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let mut lane = pool.begin_to_restore(id).expect("there is room");
+    let targets = pool.allocation_targets();
+    let to = *targets.iter().find(|drive| pool.segments.borrow().is_target(**drive)).expect("one of them");
+    pool.array.give_up(to, DeviceError::Gone);
+    assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
+    pool.lane_ended(lane, Relocated::GivenUp);
+    assert!(!pool.segments.borrow().is_moving(id));
+}
+
+/// Its root would have said that nothing lies on a drive any more, and its table that something
+/// does.
+#[test]
+fn a_column_arrives_only_when_no_checkpoint_is_on_its_way() {
+    let pool = degraded(Level::RAID1, 4);
+    let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
+    let mut lane = pool.begin_to_restore(id).expect("there is room");
+    pool.segments.borrow_mut().note();
+    {
+        let mut rows = pin!(async { while pool.lane_step(&mut lane).await == Relocated::Part {} });
+        let mut poll = || rows.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(poll().is_pending() && poll().is_pending());
+        assert!(pool.segments.borrow().is_moving(id));
+        pool.segments.borrow_mut().end_note();
+        pool.roots.announce();
+        assert!(poll().is_ready());
+    }
+    assert!(!pool.segments.borrow().is_moving(id));
+    pool.lane_ended(lane, Relocated::Whole);
+    assert!(!pool.relocation.is_settled());
+}
+
+#[test]
+fn as_many_lanes_go_on_as_there_may_be_and_the_next_begins_when_one_has_ended() {
+    let pool = degraded(Level::RAID1, 4);
+    let mut lanes = Vec::new();
+    while let Some(RebuildTask::Move(id)) = next(&pool) {
+        lanes.push(pool.begin_to_restore(id).expect("there is room"));
+    }
+    assert_eq!((lanes.len(), next(&pool)), (pool.relocation.lanes(), None));
+    assert!(lanes.len() > 1 && pool.rebuild_waits(false).is_none(), "{}", lanes.len());
+    let lane = lanes.pop().expect("there are some");
+    pool.lane_ended(lane, Relocated::GivenUp);
+    assert!(matches!(next(&pool), Some(RebuildTask::Move(_))));
 }

@@ -9,7 +9,7 @@ use ashlar_raid::{Geometry, Source};
 
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
-use crate::space::segments::pin;
+use crate::space::segments::{Segment, pin};
 
 /// Places that wait to be made right. What finds no room is found again, by the next read or by a
 /// scrub.
@@ -90,11 +90,13 @@ impl<W: World> Pool<W> {
     /// Makes the batch right that the row is of. False: it is not right all the same.
     async fn heal(&self, (segment, row): Spot) -> bool {
         let floor = self.lsns.floor();
-        // It may have been freed; and what has its number now may have nothing there.
-        let Some((_pin, geometry)) = pin(&self.segments, segment) else { return true };
-        if self.segments.borrow().get(segment).is_none_or(|segment| row >= segment.rows) {
+        // It may have been freed; what has its number now may have nothing there; and a checkpoint
+        // on its way may be about to free a segment in which nothing lives.
+        let is_there = |segment: &Segment| row < segment.rows && !segment.is_empty();
+        if !self.segments.borrow().get(segment).is_some_and(is_there) {
             return true;
         }
+        let Some((_pin, geometry)) = pin(&self.segments, segment) else { return true };
         let expected =
             Expected { segment, generation: self.generation(segment), secret: &self.identity.secret };
         let mut image = Image::while_serving(self, &geometry);

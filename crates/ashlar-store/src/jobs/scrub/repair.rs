@@ -1,6 +1,7 @@
 //! Making right what is wrong of one batch.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
 use ashlar_format::scrub::Findings;
@@ -27,10 +28,20 @@ impl BatchCheck {
     }
 }
 
+impl AddAssign<&BatchCheck> for BatchCheck {
+    fn add_assign(&mut self, other: &BatchCheck) {
+        other
+            .drives
+            .iter()
+            .for_each(|(drive, findings)| *self.drives.entry(*drive).or_default() += *findings);
+        self.lost += other.lost;
+    }
+}
+
 impl<W: World> Pool<W> {
     /// Looks at every byte of a batch, and makes right what is wrong on drives that work. The
-    /// caller keeps the segment pinned, and lets nothing move its columns: what is written here
-    /// must not come into a chunk that is another's.
+    /// caller keeps the segment pinned and its geometry in hand: what is written here must not come
+    /// into a chunk that is another's.
     pub async fn check_batch(&self, image: &mut Image<'_, W>, found: &Found) -> BatchCheck {
         let geometry = image.geometry();
         let mut check = BatchCheck::default();

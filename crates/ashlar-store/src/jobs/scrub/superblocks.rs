@@ -1,7 +1,7 @@
 //! The superblocks of each drive: one of the two outer ones is enough, so what is wrong with the
 //! others is made right while there is one.
 
-use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 use ashlar_format::scrub::Findings;
 use ashlar_format::superblock::Superblock;
 
@@ -20,7 +20,9 @@ pub(crate) struct Copy {
 
 impl<W: World> Pool<W> {
     /// Looks at the superblocks of all drives that work, and makes right what is wrong.
-    pub(super) async fn check_superblocks(&self) -> BatchCheck {
+    pub(crate) async fn check_superblocks(&self) -> BatchCheck {
+        // Not while one says more than the others: what is right of them is not certain then.
+        let _labels = self.labels.lock().await;
         let members = self.array.working_drives().into_iter();
         let members = members.filter_map(|drive| Some((drive, self.uuid_of(drive)?)));
         let one = |(drive, uuid)| async move { (drive, self.check_superblocks_of(drive, uuid).await) };
@@ -34,7 +36,7 @@ impl<W: World> Pool<W> {
         let Some(member) = self.array.working(drive) else { return findings };
         let name = self.identity.naming.settled();
         let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
-        let size_bytes = first.says.as_ref().map_or(member.device.size_bytes(), |says| says.drive_bytes);
+        let size_bytes = first.says.as_ref().map_or(member.used_bytes(), |says| says.drive_bytes);
         let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await;
         let inside = self.superblock_at(drive, uuid, Superblock::INSIDE_OFFSET).await;
         let newest = [&first, &second].into_iter().filter_map(|copy| copy.says.as_ref());

@@ -45,7 +45,7 @@ impl Written {
     fn place(&self, column: usize, row: u32) -> (DriveId, u64) {
         let geometry = self.pool.segments.borrow().get(self.segment).expect("it is there").geometry.clone();
         let at = geometry.columns[column];
-        let layout = self.pool.array.member(at.drive).expect("it works").layout;
+        let layout = self.pool.array.member(at.drive).expect("it works").layout();
         (at.drive, layout.offset(at.chunk, row * SECTOR_BYTES as u32))
     }
 

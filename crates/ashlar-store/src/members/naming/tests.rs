@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ashlar_block::{Durability, SECTOR_BYTES};
+use ashlar_block::{Device, Durability, SECTOR_BYTES};
 use ashlar_raid::Level;
 
 use super::*;

@@ -44,7 +44,7 @@ fn lose(pool: &Pool<StillWorld>, drive: DriveId) {
     at_once(pool.ordered_checkpoint());
 }
 
-fn restore_while(pool: &Pool<StillWorld>, wanted: impl Fn(RebuildTask) -> bool) {
+fn restore_while(pool: &Rc<Pool<StillWorld>>, wanted: impl Fn(RebuildTask) -> bool) {
     let next = || {
         pool.rebuild_at_once();
         pool.next_rebuild(&pool.segments.borrow(), pool.lsns.floor(), &pool.allocation_targets())
@@ -104,7 +104,7 @@ struct Moved {
     before: BTreeSet<SegmentId>,
 }
 
-fn moved_to_drive_1(drives: &Drives, pool: &Pool<StillWorld>) -> Moved {
+fn moved_to_drive_1(drives: &Drives, pool: &Rc<Pool<StillWorld>>) -> Moved {
     lose(pool, DriveId(0));
     let (copy, before) = (copy_of(&drives.devices[1]), columns_on(pool, DriveId(1)));
     restore_while(pool, |task| task != RebuildTask::Settle);

@@ -1,5 +1,7 @@
 //! What a batch holds, byte by byte: which of its sectors cannot be right.
 
+use std::borrow::Cow;
+
 use ashlar_block::{SECTOR_BYTES, World};
 use ashlar_format::codec::crc32c;
 use ashlar_format::location::SLOT_BYTES;
@@ -11,7 +13,7 @@ const SLOTS: usize = SECTOR_BYTES / SLOT_BYTES;
 
 /// The data columns of a batch, as far as they are known.
 pub(super) struct Content<'a> {
-    pub columns: Vec<Vec<u8>>,
+    pub columns: Vec<Cow<'a, [u8]>>,
     pub header: &'a Found,
     pub first_row: u32,
 }
@@ -22,7 +24,7 @@ impl Content<'_> {
     }
 
     pub fn put(&mut self, column: usize, row: u32, sector: &[u8]) -> bool {
-        self.columns[column][(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
+        self.columns[column].to_mut()[(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
             .copy_from_slice(sector);
         true
     }

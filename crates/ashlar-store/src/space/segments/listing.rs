@@ -16,8 +16,8 @@ use super::{Segment, Segments};
 /// Segments that one checkpoint frees, at most, each of which may change a leaf of its own; fewer
 /// where segments are small.
 const FREED_AT_A_TIME: usize = 4096;
-/// Leaves that a checkpoint may have to write beside those of what it frees: of what was sealed or
-/// moved.
+/// Leaves that a checkpoint may have to write beside those of what it frees and of what has moved:
+/// of what was sealed.
 const LEAVES_SEALED: usize = 128;
 /// Bytes that a full leaf takes, header and rows that are not full included.
 const LEAF_BYTES: usize = 2048;
@@ -31,12 +31,18 @@ impl Segments {
         (self.striped_bytes() / 1024).clamp(32, FREED_AT_A_TIME)
     }
 
+    /// Columns that may have moved until a checkpoint says so, at most: each may change a leaf of
+    /// its own.
+    pub fn moved_at_a_time(&self) -> usize {
+        self.freed_at_a_time()
+    }
+
     /// Segments that the pages which one checkpoint writes of the table fill, at most: none in a
     /// small pool, where they all go into the one that is open.
     pub fn filled_by_table(&self) -> usize {
         let pages = self.entries.pages_taken();
         let leaves = pages * (PAGE_NUMBERS / LEAF_NUMBERS as usize);
-        let leaves = leaves.min(self.freed_at_a_time() + LEAVES_SEALED);
+        let leaves = leaves.min(self.freed_at_a_time() + self.moved_at_a_time() + LEAVES_SEALED);
         let counts = self.entries.len() * COUNT_BYTES + pages * COUNT_LEAF_BYTES;
         (leaves * LEAF_BYTES + counts) / self.striped_bytes()
     }

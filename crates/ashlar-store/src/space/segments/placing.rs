@@ -70,11 +70,13 @@ impl Segments {
         roomy.min(self.stripe.columns(Shape::Striped))
     }
 
-    /// How full these drives are. Chunks that columns have left count as free.
+    /// How full these drives are. Chunks that columns have left, or are on their way from, count as
+    /// free.
     pub fn loads(&self, drives: &[DriveId]) -> Loads {
         let retired = |drive: DriveId| self.retired.iter().filter(move |it| it.chunk.drive == drive).count();
         let load = |drive: &DriveId| {
-            let free = self.free_chunks.get(drive)?.count() + retired(*drive) as u32;
+            let left = retired(*drive) + self.departing(*drive);
+            let free = self.free_chunks.get(drive)?.count() + left as u32;
             let total = *self.chunks_total.get(drive)?;
             Some((*drive, Load { used: total - free, total }))
         };

@@ -16,14 +16,16 @@ pub struct Redundancy {
     pub parity_used: usize,
     /// The same of those that lie on a drive, for each drive on which any lies.
     on: BTreeMap<DriveId, usize>,
+    /// Drives that columns are on their way to.
+    targets: BTreeSet<DriveId>,
     /// Some have fewer parity columns than the level's.
     pub has_thin: bool,
 }
 
 impl Redundancy {
-    /// Whether any segment lies on the drive.
+    /// Whether any segment lies on the drive, or a column is on its way to it.
     pub fn uses(&self, drive: DriveId) -> bool {
-        self.on.contains_key(&drive)
+        self.on.contains_key(&drive) || self.targets.contains(&drive)
     }
 
     /// Columns of parity that are used up, in the segment on the drive of which most are.
@@ -60,6 +62,7 @@ impl Segments {
         let used = on.into_iter().filter(|(_, (columns, _))| *columns > 0);
         Redundancy {
             parity_used: most(&parity_used),
+            targets: self.moving.values().flatten().map(|place| place.chunk.drive).collect(),
             has_thin: thin > 0,
             on: used.map(|(drive, (_, used))| (drive, most(&used))).collect(),
         }

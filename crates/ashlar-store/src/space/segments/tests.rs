@@ -155,8 +155,8 @@ fn what_is_still_read_of_a_drive_that_has_gone_is_not_free_on_another_of_its_num
         .into_iter()
         .filter(|drive| reader.columns.iter().all(|column| column.drive != *drive))
         .collect();
-    let places = segments.reserve_columns(id, &[0], &beside).expect("there is room");
-    segments.move_columns(id, &places, Lsn(64));
+    segments.begin_move(id, &[0], &beside).expect("there is room");
+    segments.end_move(id, Lsn(64));
     let retired = segments.take_retired();
     segments.release(retired);
     segments.remove_drive(from, stripe);

@@ -44,6 +44,7 @@ fn calm() -> Situation {
         sweep: SweepNeed::None,
         quiet_and_inexact: false,
         rebuild: None,
+        is_overfull: false,
         only_columns_fit: false,
         map_turn: false,
         rebuild_turn: false,
@@ -68,7 +69,6 @@ fn a_rebuild_lacks_room_where_nothing_makes_any() {
     let lacks = |now: &Situation| now.rebuild_lacks_room(choose(now));
     assert_eq!(choose(&cramped), Task::Rest);
     assert!(lacks(&cramped));
-    assert!(lacks(&Situation { scrub: true, ..cramped.clone() }));
     assert!(!lacks(&Situation { victim: Some(SegmentId(9)), ..cramped.clone() }), "collection makes some");
     assert!(!lacks(&Situation { free_segments: 100, ..cramped.clone() }));
     assert!(!lacks(&Situation { rebuild: Some(RebuildTask::Settle), ..cramped.clone() }), "that takes none");

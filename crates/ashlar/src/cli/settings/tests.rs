@@ -17,6 +17,7 @@ fn settings_are_read() {
         scrub_interval_seconds: Some(14 * 86_400),
         fault_threshold: Some(20),
         io_timeout_seconds: Some(5),
+        autotrim: Some(false),
     };
     let given = [
         "recon-prio=1",
@@ -25,6 +26,7 @@ fn settings_are_read() {
         "scrub-interval=14d",
         "fault-threshold=20",
         "io-timeout=5s",
+        "autotrim=off",
     ];
     assert_eq!(parsed(&given).unwrap(), all);
     assert_eq!(given.map(|setting| setting.split('=').next().expect("a name")), SETTINGS);

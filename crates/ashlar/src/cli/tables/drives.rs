@@ -56,9 +56,16 @@ fn problem(drive: &PoolDrive) -> Option<String> {
     };
     let refused = some(drive.read_errors, "read").map(|reads| format!("{reads} refused"));
     let wrong = some(drive.wrong_answers, "wrong answer");
-    let said: Vec<String> = drive.problem.clone().into_iter().chain(refused).chain(wrong).collect();
+    let said: Vec<String> =
+        drive.problem.clone().into_iter().chain(refused).chain(wrong).chain(unused(drive)).collect();
     (!said.is_empty())
         .then(|| prose(&format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; ")))))
+}
+
+/// Room of a drive that its pool does not use, and what takes it.
+fn unused(drive: &PoolDrive) -> Option<String> {
+    let bytes = drive.unused_bytes.filter(|bytes| *bytes > 0)?;
+    Some(format!("{} more: ashlar pool grow {}", size(bytes), drive.pool))
 }
 
 /// Where a drive is, without what all such names have in common.
@@ -81,6 +88,7 @@ pub fn member(drive: &PoolDrive) -> String {
     rows.extend(drive.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend([
         ("size", known(drive.size_bytes, size)),
+        ("unused", unused(drive).unwrap_or_else(|| known(drive.unused_bytes, size))),
         ("reads refused", known(drive.read_errors, |count| count.to_string())),
         ("wrong answers", known(drive.wrong_answers, |count| count.to_string())),
         ("model", or_dash(drive.model.as_deref())),

@@ -17,18 +17,6 @@ fn what_waits_or_cannot_go_on_is_not_being_rebuilt() {
 }
 
 #[test]
-fn what_is_left_of_a_scrub_follows_from_what_is_done() {
-    let report = |state, part_done| {
-        let (started_at, bytes_checked, finished_at, remaining) = (1000, 3 << 20, None, None);
-        let (findings, drives) = Default::default();
-        ScrubReport { state, started_at, finished_at, part_done, remaining, bytes_checked, findings, drives }
-    };
-    assert_eq!(left_to_scrub(&report(ScrubState::Running, 0.75)), Some(1 << 20));
-    assert_eq!(left_to_scrub(&report(ScrubState::Running, 0.0)), None, "nothing is known yet");
-    assert_eq!(left_to_scrub(&report(ScrubState::Finished, 1.0)), None);
-}
-
-#[test]
 fn every_state_is_explained_to_operators_and_in_the_api() {
     let api = include_str!("../../../../ashlar-control/src/types.rs");
     let guide = include_str!("../../../../../docs/operations.md");

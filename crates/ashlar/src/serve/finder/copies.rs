@@ -33,7 +33,14 @@ pub fn first_copy(peek: &Peek) -> io::Result<Decoded> {
 /// # Errors
 /// When it cannot be read.
 pub fn second_copy(peek: &Peek) -> io::Result<Decoded> {
-    copy_at(peek, Superblock::second_offset(peek.size_bytes()))
+    let inside = copy_at(peek, Superblock::INSIDE_OFFSET)?.ok();
+    let mut found = Err(SuperblockError::Absent);
+    for place in Superblock::second_offsets(None, inside.as_ref(), peek.size_bytes()) {
+        if found.is_err() {
+            found = copy_at(peek, place)?;
+        }
+    }
+    Ok(found)
 }
 
 fn copy_at(peek: &Peek, offset: u64) -> io::Result<Decoded> {

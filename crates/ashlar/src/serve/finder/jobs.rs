@@ -149,24 +149,30 @@ fn list(
     if known.is_some() && changed == known {
         return Ok(Listing { changed, files: None, is_cut: false });
     }
-    let mut files: BTreeMap<PathBuf, DriveMark> = named.iter().filter_map(|path| candidate(path)).collect();
+    let mut files: BTreeMap<PathBuf, DriveMark> =
+        named.iter().filter_map(|path| candidate(path, is_large_enough)).collect();
     let others = fs::read_dir(path)?.flatten().map(|entry| entry.path()).filter(|path| !named.contains(path));
-    let mut others = others.filter_map(|path| candidate(&path));
+    let mut others = others.filter_map(|path| candidate(&path, could_be_drive));
     files.extend(others.by_ref().take(files_max));
     let is_cut = others.next().is_some();
     Ok(Listing { changed, files: Some(files), is_cut })
 }
 
 /// A file, if it could be a drive.
-fn candidate(path: &Path) -> Option<(PathBuf, DriveMark)> {
+fn candidate(path: &Path, could_be: impl Fn(&DriveMark) -> bool) -> Option<(PathBuf, DriveMark)> {
     let mark = DriveMark::of_file(&fs::metadata(path).ok()?)?;
-    could_be_drive(&mark).then(|| (path.to_owned(), mark))
+    could_be(&mark).then(|| (path.to_owned(), mark))
 }
 
-/// Whether a file has a size that a drive can have.
+/// Whether a file has a size that a drive can have whose file was not touched.
 fn could_be_drive(mark: &DriveMark) -> bool {
     let DriveMark::File { size_bytes, .. } = mark else { return false };
-    *size_bytes >= DRIVE_BYTES_MIN && size_bytes.is_multiple_of(SECTOR_BYTES as u64)
+    is_large_enough(mark) && size_bytes.is_multiple_of(SECTOR_BYTES as u64)
+}
+
+/// Whether a file that was a drive may be one still: it may have grown by anything.
+fn is_large_enough(mark: &DriveMark) -> bool {
+    matches!(mark, DriveMark::File { size_bytes, .. } if *size_bytes >= DRIVE_BYTES_MIN)
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Shared {
         if !looked {
             return Ok(expanded.into());
         }
-        let (mut members, mut left_out) = (Vec::new(), Vec::new());
+        let (mut members, mut skipped_drives) = (Vec::new(), Vec::new());
         let looks = join_all(expanded.iter().map(|drive| self.node.inspect_drive(drive.clone()))).await;
         for (drive, mut looked) in expanded.into_iter().zip(looks) {
             // A disk and its partitions are in each other's way.
@@ -159,19 +159,19 @@ impl Shared {
             match looked.map(|reading| convert::drive_info(&reading)) {
                 Ok(info) if info.states == ["member"] => members.push(drive),
                 Ok(info) if info.states == ["damaged"] => {
-                    left_out.push(format!("{drive} holds {}", info.content))
+                    skipped_drives.push(format!("{drive} holds {}", info.content))
                 }
                 Ok(_) => {}
-                Err(error) => left_out.push(error.to_string()),
+                Err(error) => skipped_drives.push(error.to_string()),
             }
         }
         if members.is_empty() {
-            return Err(requests::no_members(drives, &left_out));
+            return Err(requests::no_members(drives, &skipped_drives));
         }
-        let more = left_out.len().saturating_sub(LEFT_OUT_MAX);
-        left_out.truncate(LEFT_OUT_MAX);
-        left_out.extend((more > 0).then(|| format!("and {more} more")));
-        Ok(Given { drives: members, left_out, rename: None })
+        let more = skipped_drives.len().saturating_sub(LEFT_OUT_MAX);
+        skipped_drives.truncate(LEFT_OUT_MAX);
+        skipped_drives.extend((more > 0).then(|| format!("and {more} more")));
+        Ok(Given { drives: members, skipped_drives, rename: None })
     }
 
     pub(super) async fn export_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
@@ -369,6 +369,18 @@ impl Shared {
     pub(super) async fn scrub(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
         let report = self.node.scrub(&pool, order).await.map_err(api_error)?;
+        Ok(self.pool(&report))
+    }
+
+    pub(super) async fn grow(&self, pool: String) -> Result<Pool, ApiError> {
+        self.check_available(&pool).await?;
+        let report = self.node.grow(&pool).await.map_err(api_error)?;
+        Ok(self.pool(&report))
+    }
+
+    pub(super) async fn trim(&self, pool: String) -> Result<Pool, ApiError> {
+        self.check_available(&pool).await?;
+        let report = self.node.trim(&pool).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
 

@@ -7,7 +7,7 @@ const LATER: Nanos = Nanos(READY_POLL.as_nanos() as u64);
 fn backoff_after(waits: bool) -> ScanBackoff {
     let backoff = ScanBackoff::default();
     assert!(backoff.is_due(&LOST, &HOMES, Nanos(0)));
-    backoff.in_vain(&LOST, &HOMES, Nanos(0), waits);
+    backoff.in_vain(&LOST, &HOMES, Nanos(0), waits, 0);
     backoff
 }
 

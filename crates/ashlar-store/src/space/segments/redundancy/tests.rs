@@ -56,8 +56,8 @@ fn what_is_freed_counts_no_more() {
 fn a_column_that_is_moved_changes_what_is_used_up_without_a_look_at_others() {
     let mut segments = segments(vec![sealed(1, &[0, 1, 2, 3], 2), sealed(2, &[0, 1, 2, 4], 2)]);
     assert_eq!(segments.redundancy(drives([0]), &BTreeSet::new()).parity_used_on(DriveId(4)), 1);
-    let places = segments.reserve_columns(SegmentId(2), &[0], &[DriveId(5)]).expect("there is room");
-    segments.move_columns(SegmentId(2), &places, Lsn(128));
+    segments.begin_move(SegmentId(2), &[0], &[DriveId(5)]).expect("there is room");
+    segments.end_move(SegmentId(2), Lsn(128));
     let moved = segments.redundancy(drives([0]), &BTreeSet::new());
     assert_eq!([3, 4, 5].map(|drive| moved.parity_used_on(DriveId(drive))), [1, 0, 0]);
     assert!(segments.summary_is_right());

@@ -63,8 +63,9 @@ fn perform(segments: &mut Segments, step: Step) {
         Step::Unmovable(id, is_unmovable) => segments.set_unmovable(SegmentId(id), is_unmovable),
         Step::AllMayMove => segments.all_may_move(),
         Step::Move(id) if segments.get(SegmentId(id)).is_some() => {
-            let places = segments.reserve_columns(SegmentId(id), &[0], &DRIVES);
-            places.into_iter().for_each(|places| segments.move_columns(SegmentId(id), &places, Lsn(192)));
+            if segments.begin_move(SegmentId(id), &[0], &DRIVES).is_some() {
+                segments.end_move(SegmentId(id), Lsn(192));
+            }
         }
         Step::Condemn(_) | Step::Move(_) => {}
         Step::Open => {
