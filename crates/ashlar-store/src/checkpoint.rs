@@ -418,14 +418,19 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The members, if no segment counts on them, and none has fewer columns of parity than the level,
-/// which would make it count on others more than it should: who is lost is released; who is
-/// `leaving`, or came back under another number, is none any more.
+/// The members of the root `generation`, if no segment counts on them, and none has fewer columns of
+/// parity than the level, which would make it count on others more than it should: who is lost is
+/// released, once a root before has called it absent; who is `leaving`, or came back under another
+/// number, is none any more.
+///
+/// The root before may count on a drive that this one is the first to miss. Where the power fails
+/// while this root is on one drive alone, the others open the pool with that one. If this root
+/// released it, the first drive could open the pool by itself as well.
 fn released(
     members: Vec<MemberRecord>,
     leaving: &BTreeSet<DriveId>,
     redundancy: &Redundancy,
-    since: RootGeneration,
+    generation: RootGeneration,
 ) -> Vec<MemberRecord> {
     if redundancy.has_thin {
         return members;
@@ -435,7 +440,9 @@ fn released(
     let kept = |member: MemberRecord| match member.state {
         _ if redundancy.uses(member.drive) => Some(member),
         MemberState::Absent | MemberState::Released if came_back.contains(&member.uuid) => None,
-        MemberState::Absent => Some(MemberRecord { state: MemberState::Released, since, ..member }),
+        MemberState::Absent if member.since < generation => {
+            Some(MemberRecord { state: MemberState::Released, since: generation, ..member })
+        }
         MemberState::Leaving | MemberState::Released if leaving.contains(&member.drive) => None,
         _ => Some(member),
     };

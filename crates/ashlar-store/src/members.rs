@@ -166,7 +166,8 @@ pub(crate) struct Loss {
     /// One that came back has several.
     numbers: BTreeSet<DriveId>,
     drives: BTreeSet<DriveUuid>,
-    /// Those of them of which the root before says that they are there.
+    /// Those of them that the root before counts on. With others that are lost now they could have
+    /// gone on from that root.
     missed: BTreeSet<DriveUuid>,
 }
 
@@ -181,11 +182,13 @@ impl Loss {
         }
     }
 
-    /// Those members of a root that are lost and that it counts on.
+    /// Those members of a root that are lost and that it counts on. Whether the root came to more
+    /// than one drive nobody knows who sees it on one: whom it is the first to miss counts as missed.
     fn by(root: &Root, is_lost: impl Fn(DriveId) -> bool) -> Self {
         let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
         let lost = counted.filter(|member| is_lost(member.drive));
-        Self::of(lost.map(|member| (member, member.state.takes_part())))
+        let is_missed = |member: &MemberRecord| member.state.takes_part() || member.since == root.generation;
+        Self::of(lost.map(|member| (member, is_missed(member))))
     }
 
     /// More than the level survives are no more than that if `is_left`, every segment has as many

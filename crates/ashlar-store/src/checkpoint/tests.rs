@@ -68,3 +68,17 @@ fn a_segment_of_pages_of_the_table_is_emptied_by_the_next_checkpoint() {
     assert!(pool.segments.borrow().get(victim).is_none_or(Segment::is_empty));
     assert_eq!(at_once(pool.audit()).expect("good drives").wrong, Vec::<String>::new());
 }
+
+/// Seed 98100645: it was released at once. See
+/// `a_drive_that_a_root_is_the_first_to_miss_could_have_gone_on_with_others`.
+#[test]
+fn a_drive_that_held_nothing_is_released_once_a_root_has_called_it_absent() {
+    let pool = Drives::new(Level::RAID5, 4).open();
+    let lost = DriveId(3);
+    pool.array.give_up(lost, ashlar_block::DeviceError::Gone);
+    let state = || pool.roots.newest().members.iter().find(|it| it.drive == lost).map(|it| it.state);
+    at_once(pool.checkpoint(false)).expect("one may be lost");
+    assert_eq!(state(), Some(MemberState::Absent));
+    (0..2).for_each(|_| at_once(pool.checkpoint(false)).expect("one may be lost"));
+    assert_eq!(state(), Some(MemberState::Released));
+}

@@ -329,3 +329,16 @@ fn what_a_root_says_of_its_segments_decides_whether_more_may_be_missing_than_the
     assert_eq!(lost(&known(2, 1), 1), 5);
     assert_eq!(lost(&known(0, 0), 0), 6, "three that are missed may have gone on by themselves");
 }
+
+/// Seed 98100645: a drive that had just joined, and held nothing, was lost. The root that said so
+/// came to drive 0 alone before the power failed. The other two went on from the root before; but
+/// drive 0 could have gone on by itself, too, and the pool was refused once all were given.
+#[test]
+fn a_drive_that_a_root_is_the_first_to_miss_could_have_gone_on_with_others() {
+    let mut unfinished = root(&[(1, 1)], 20, &[2]);
+    unfinished.members[2].since = RootGeneration(20);
+    let opens_alone = |root: &Root| could_have_opened(root, &[DriveId(0)], 1);
+    assert!(!opens_alone(&unfinished));
+    unfinished.members[2].since = RootGeneration(19);
+    assert!(opens_alone(&unfinished), "the root that missed it first came to all others");
+}
