@@ -23,6 +23,7 @@ use ashlar_format::table::{FirstTable, TABLE_AREA_BYTES, encode_first_table};
 use ashlar_raid::ChunkAddr;
 use futures_util::future::join_all;
 
+use crate::base::activity::Activity;
 use crate::checkpoint::table::{InlineLeaves, Tree};
 use crate::map::shard::Shard;
 use crate::members::add::Joining;
@@ -31,7 +32,6 @@ use crate::pool::Pool;
 use crate::space::capacity::CHECKPOINT_MIN;
 use crate::space::segments::{Claim, Redundancy, Segments, Shape};
 use crate::space::window::Window;
-use crate::upkeep::activity::Activity;
 use crate::writer::pages::AppendError;
 
 /// What is noted in one turn, and alone decides what the root says.

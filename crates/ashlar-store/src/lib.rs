@@ -32,6 +32,7 @@ pub use ashlar_format::catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
 pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;
+pub use base::activity::Activity;
 pub use base::options::{Holder, OVER_PROVISIONING_PERCENT_MIN, Options};
 #[cfg(feature = "invented")]
 pub use invented::Invented;
@@ -54,5 +55,4 @@ pub use space::capacity::Space;
 pub use space::stripes::Stripes;
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
-pub use upkeep::activity::Activity;
 pub use writer::batch::unit_blocks_max;

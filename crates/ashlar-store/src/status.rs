@@ -5,6 +5,7 @@ use ashlar_format::catalog::Settings;
 use ashlar_format::root::{MemberRecord, MemberState};
 use ashlar_raid::{Failure, Level, Member};
 
+use crate::base::activity::Activity;
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
 use crate::jobs::trim::TrimReport;
@@ -12,7 +13,6 @@ use crate::map::shard::Shard;
 use crate::pool::{Counters, Pool};
 use crate::space::after_loss::WorstLoss;
 use crate::space::capacity::Space;
-use crate::upkeep::activity::Activity;
 
 /// A member drive's condition.
 #[derive(Clone, PartialEq, Eq, Debug)]

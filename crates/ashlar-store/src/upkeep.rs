@@ -1,7 +1,6 @@
 //! Upkeep: one task that does everything which is not an answer to a host. Look, choose
 //! ([`policy`]), do, repeat.
 
-pub(crate) mod activity;
 mod beside;
 mod bounds;
 pub(crate) mod policy;
@@ -20,6 +19,7 @@ use ashlar_format::location::SegmentId;
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
+use crate::base::activity::Activity;
 use crate::jobs::audit::Audit;
 use crate::jobs::collect::Collected;
 use crate::jobs::collect::policy::{Candidate, PlacementView, choose_last_resort, choose_victim};
@@ -29,7 +29,7 @@ use crate::pool::Pool;
 use crate::space::capacity::{CHECKPOINT_MIN, Request};
 use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
-use activity::Activity;
+
 use policy::{Situation, Task, choose};
 pub(crate) use state::UpkeepState;
 use state::{Audited, FRUITLESS_MAX};

@@ -32,11 +32,11 @@ use ashlar_raid::ChunkAddr;
 use futures_util::future::{join_all, select};
 use tokio::sync::Notify;
 
+use crate::base::activity::Activity;
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image, Pieces};
 use crate::space::segments::{NewPlace, Segment, Segments, pin};
-use crate::upkeep::activity::Activity;
 use policy::{Conditions, Pacing, pacing, unsettled_columns_max};
 
 /// Why columns go.

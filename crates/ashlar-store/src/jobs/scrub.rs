@@ -29,11 +29,11 @@ use ashlar_format::location::SegmentId;
 use ashlar_format::table::{Occupancy, RowExtent, SegmentState};
 use ashlar_raid::Geometry;
 
+use crate::base::activity::Activity;
 use crate::jobs::share::{TimeShare, thousandths};
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{Pin, Segment, pin};
-use crate::upkeep::activity::Activity;
 pub use ashlar_format::scrub::{Findings, ScrubProgress, ScrubRecord};
 use heal::HealQueue;
 use repair::BatchCheck;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ashlar_block::World;
 use tokio::sync::Notify;
 
-use super::activity::Activity;
+use crate::base::activity::Activity;
 use crate::pool::Pool;
 
 /// The tasks under way.

@@ -7,9 +7,9 @@ use ashlar_block::{IoError, Nanos};
 use ashlar_format::ids::{GroupKey, ShardId};
 use tokio::sync::{Notify, oneshot};
 
-use super::activity::Activity;
 use super::beside::Beside;
 use super::turn::RebuildTurn;
+use crate::base::activity::Activity;
 use crate::jobs::audit::Audit;
 
 /// Segments that are collected without there being more free ones in the end, until it is given up:

@@ -1,8 +1,6 @@
-//! What upkeep does, for those who watch it.
+//! What a pool does in the background, for those who watch it.
 
-use super::policy::Task;
-
-/// What upkeep is doing.
+/// What a pool does in the background.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Activity {
     /// Nothing.
@@ -53,23 +51,4 @@ impl Activity {
         Activity::Scrub,
         Activity::Audit,
     ];
-
-    /// What it is to do this. The parts of a checkpoint are told by the checkpoint itself.
-    pub(super) fn of(task: &Task) -> Self {
-        match task {
-            Task::Distribute(_) => Activity::Distribute,
-            Task::Compact(_) => Activity::Compact,
-            Task::Merge(..) => Activity::Merge,
-            Task::Sweep => Activity::Sweep,
-            Task::Collect(_) => Activity::Collect,
-            Task::Purge(_) => Activity::Purge,
-            Task::Rebuild(_) => Activity::Rebuild,
-            Task::Rebalance => Activity::Rebalance,
-            Task::Scrub => Activity::Scrub,
-            Task::Audit => Activity::Audit,
-            Task::Checkpoint | Task::GiveUp(_) | Task::Refuse | Task::DeclareFull | Task::Rest => {
-                Activity::Rest
-            }
-        }
-    }
 }
