@@ -4,6 +4,7 @@
 //! events".
 
 pub(crate) mod catalog_pages;
+pub(crate) mod due;
 mod maps;
 pub(crate) mod page_tree;
 pub(crate) mod table;

@@ -4,4 +4,5 @@ pub mod buffer;
 pub mod cache;
 pub mod deltas;
 pub mod index;
+pub mod need;
 pub mod shard;

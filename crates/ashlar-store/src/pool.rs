@@ -23,6 +23,7 @@ use crate::base::requests::Requests;
 use crate::base::root_watch::RootWatch;
 use crate::checkpoint::catalog_pages::CatalogPages;
 use crate::checkpoint::table::TableTrees;
+use crate::jobs::collect::worth::Worth;
 use crate::jobs::purge::Purge;
 use crate::jobs::rebalance::Rebalance;
 use crate::jobs::rebuild::Rebuild;
@@ -171,6 +172,7 @@ pub(crate) struct Pool<W: World> {
     pub departed: RefCell<Vec<DriveUuid>>,
     pub requests: Requests,
     pub upkeep: UpkeepState,
+    pub collecting: Worth,
     pub rebuild: Rebuild,
     pub rebalance: Rebalance,
     pub relocation: Relocation,
@@ -277,6 +279,8 @@ impl<W: World> Pool<W> {
             awaiting_root: RefCell::default(),
             requests: Requests::default(),
             upkeep: UpkeepState::default(),
+            collecting: Worth::default(),
+            collecting: Worth::default(),
             rebuild: Rebuild::default(),
             rebalance: Rebalance::default(),
             relocation: Relocation::default(),

@@ -8,6 +8,7 @@ pub(crate) mod capacity;
 pub(crate) mod ledger;
 pub(crate) mod pace;
 pub(crate) mod refusals;
+pub(crate) mod room;
 pub(crate) mod segments;
 pub(crate) mod stripes;
 pub(crate) mod window;

@@ -2,37 +2,32 @@
 //! ([`policy`]), do, repeat.
 
 mod beside;
-mod bounds;
 pub(crate) mod policy;
 mod state;
 mod turn;
 
-use std::ops::Bound;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ashlar_block::{Cause, DriveId, IoError, VolumeId, World};
-use ashlar_format::catalog::{VolumeEntry, VolumeState};
-use ashlar_format::ids::{GroupKey, Lsn, ShardId};
-use ashlar_format::location::SegmentId;
+use ashlar_block::{Cause, DriveId, IoError, World};
+use ashlar_format::ids::Lsn;
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
 use crate::base::activity::Activity;
 use crate::jobs::audit::Audit;
-use crate::jobs::collect::Collected;
-use crate::jobs::collect::policy::{Candidate, PlacementView, choose_last_resort, choose_victim};
 use crate::jobs::progress::Obstacle;
-use crate::map::shard::Shard;
+use crate::map::need::{MapNeed, MapTask};
 use crate::pool::Pool;
-use crate::space::capacity::{CHECKPOINT_MIN, Request};
+use crate::space::capacity::Request;
+use crate::space::room::Room;
 use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
 
-use policy::{Situation, Task, choose};
+use policy::{Task, Wants, choose};
+use state::Audited;
 pub(crate) use state::UpkeepState;
-use state::{Audited, FRUITLESS_MAX};
 
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
@@ -41,20 +36,20 @@ impl<W: World> Pool<W> {
     /// Does what is to be done, until told to stop.
     pub async fn upkeep_loop(self: Rc<Self>) {
         while !self.upkeep.stop.get() {
-            let situation = self.situation();
-            self.pace.look(&situation);
-            let task = choose(&situation);
-            tracing::trace!(?task, ?situation, "upkeep");
-            if situation.rebuild_lacks_room(task) {
+            let wants = self.wants();
+            self.pace.look(&wants.room);
+            let task = choose(&wants);
+            tracing::trace!(?task, ?wants, "upkeep");
+            if wants.rebuild_lacks_room(task) {
                 self.rebuild.done.meets(Obstacle::NoRoom);
             }
             match task {
                 Task::Rest => {
                     self.upkeep.rebuild_turn.others_rest();
-                    self.rest(&situation).await;
+                    self.rest(&wants).await;
                 }
                 task => {
-                    let rest = self.upkeep.now_does(Activity::of(&task));
+                    let rest = self.upkeep.now_does(task.activity());
                     self.take_turn(task).await;
                     self.upkeep.now_does(rest);
                 }
@@ -86,19 +81,7 @@ impl<W: World> Pool<W> {
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
-            Task::Distribute(shard) => {
-                self.upkeep.map_turn.set(false);
-                self.distribute(shard).await
-            }
-            Task::Compact(shard) => {
-                self.compact(shard).await;
-                Ok(())
-            }
-            Task::Merge(shard, group) => {
-                self.upkeep.map_turn.set(false);
-                self.upkeep.merged.set((shard, group));
-                self.merge_one_of(shard, group).await.map(drop)
-            }
+            Task::Map(task) => self.work_on_map(task).await,
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge_step(volume).await,
             Task::Collect(victim) => {
@@ -138,11 +121,33 @@ impl<W: World> Pool<W> {
         match done {
             Err(AppendError::WindowEmpty) if self.checkpoint_makes_room() => self.ordered_checkpoint().await,
             Err(AppendError::WindowEmpty) => {
-                self.upkeep.give_up_collecting();
+                self.collecting.give_up();
                 self.postpone_rebuild();
                 self.postpone_rebalance();
             }
             Ok(()) | Err(AppendError::Halted) => {}
+        }
+    }
+
+    async fn work_on_map(&self, task: MapTask) -> Result<(), AppendError> {
+        match task {
+            MapTask::MakeDurable => {
+                self.ordered_checkpoint().await;
+                Ok(())
+            }
+            MapTask::Distribute(shard) => {
+                self.upkeep.map_turn.set(false);
+                self.distribute(shard).await
+            }
+            MapTask::Compact(shard) => {
+                self.compact(shard).await;
+                Ok(())
+            }
+            MapTask::Merge(shard, group) => {
+                self.upkeep.map_turn.set(false);
+                self.upkeep.merged.set((shard, group));
+                self.merge_one_of(shard, group).await.map(drop)
+            }
         }
     }
 
@@ -154,29 +159,11 @@ impl<W: World> Pool<W> {
         gains && self.checkpoint_has_room(&segments, &drives)
     }
 
-    /// Collects one segment, and notes whether that leads anywhere.
-    async fn collect_one(&self, victim: SegmentId) -> Result<(), AppendError> {
-        let free = self.segments.borrow().placeable_data(&self.allocation_targets());
-        if free > self.upkeep.most_free.get() || self.upkeep.fruitless.get() == 0 {
-            self.upkeep.most_free.set(free);
-            self.upkeep.fruitless.set(0);
-        }
-        self.upkeep.fruitless.set(self.upkeep.fruitless.get() + 1);
-        let gain_bytes = self.gain_of_collecting(victim);
-        match self.collect(victim).await? {
-            Collected::Emptied => {}
-            Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
-            Collected::Unmovable => return Ok(()),
-        }
-        self.pace.gained(gain_bytes, self.world.now());
-        Ok(())
-    }
-
     pub(crate) async fn ordered_checkpoint(&self) {
         let wanted = self.requests.checkpoint_begins();
         if !wanted.is_empty() {
             // It makes garbage of what the one before it has written.
-            self.upkeep.collecting_may_gain();
+            self.collecting.may_gain();
         }
         let done = self.checkpoint(false).await;
         if let Err(error) = &done {
@@ -234,6 +221,7 @@ impl<W: World> Pool<W> {
 
     /// Hosts have changed what lives, by so many records.
     pub fn content_changed(&self, records: usize) {
+        self.collecting.content_changed();
         if self.upkeep.content_changed(records, self.world.now()) {
             self.requests.notify();
         }
@@ -252,14 +240,14 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Waits until something may be to be done, where there was nothing in this situation.
-    async fn rest(&self, was: &Situation) {
+    /// Waits until something may be to be done, where nothing of what was wanted was.
+    async fn rest(&self, was: &Wants) {
         let failed = pin!(self.array.changed());
         let ready = async {
             // One that was due and not begun has no room.
-            let sweep = if was.quiet_and_inexact { None } else { self.sweep_waits() };
+            let sweep = if was.sweep.is_quiet { None } else { self.sweep_waits() };
             match [
-                self.rebuild_waits(was.rebuild.is_some()),
+                self.rebuild_waits(was.rebuild.task.is_some()),
                 self.rebalance_waits(),
                 self.scrub_waits(),
                 sweep,
@@ -329,106 +317,51 @@ impl<W: World> Pool<W> {
         }
     }
 
-    fn situation(&self) -> Situation {
+    fn wants(&self) -> Wants {
         self.release_outlived();
-        let floor = self.lsns.floor();
         let drives = self.allocation_targets();
-        let shards = self.shards.borrow();
-        let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len());
-        let fullest = fullest.filter(|shard| shard.buffer.settled_len() > 0).map(|shard| shard.id);
-        let unmerged = next_unmerged(&shards, self.upkeep.merged.get());
-        let buffer_bytes = shards.iter().map(|shard| shard.buffer.bytes()).sum();
-        let index_bytes = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
-        let leaf_bytes = shards.iter().map(|shard| shard.index.changed_bytes()).sum();
-        let id_of =
-            |which: fn(&Shard) -> bool| shards.iter().find(|shard| which(shard)).map(|shard| shard.id);
-        let spoiled_shard = id_of(|shard| shard.deltas.are_spoiled());
-        let thin_shard = id_of(Shard::is_thin);
-        drop(shards);
-        let marks = self.marks();
         let segments = self.segments.borrow();
-        let (placeable, usable) = (segments.placeable(&drives), segments.usable_striped());
-        let space_matters = placeable + usable <= marks.collect
-            || self.requests.room_wanted()
-            || self.requests.hosts_want_segment()
-            || self.requests.moves_want_segment();
-        let checkpoint_has_room = self.checkpoint_has_room(&segments, &drives);
-        let reclaimable =
-            if space_matters && checkpoint_has_room { segments.reclaimable_count(floor) } else { 0 };
-        let unpurgeable = self.unpurgeable.borrow();
-        let deleting = |(id, volume): &(&VolumeId, &VolumeEntry)| {
-            volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
-        };
-        Situation {
-            halted: self.halt.why().is_some(),
+        let checkpoint = self.checkpoint_need(&segments, &drives);
+        let mut room = self.room_for_segments(&segments, &drives);
+        let is_wanted = room.is_short() || room.hosts_wait || room.moves_wait || room.writes_wait;
+        if is_wanted && checkpoint.has_room {
+            room.reclaimable = segments.reclaimable_count(self.lsns.floor());
+        }
+        let victim = if is_wanted { self.victim(&segments, &drives, self.lsns.floor()) } else { None };
+        let buffer_bytes_max = self.options.map_memory_bytes / 2;
+        Wants {
+            is_halted: self.halt.why().is_some(),
+            audit: !self.upkeep.audits_wanted.borrow().is_empty(),
             faulty: self.faulty_drive(),
-            drive_lost: self.requests.drive_lost() || self.has_lost_a_drive(),
-            audit_wanted: !self.upkeep.audits_wanted.borrow().is_empty(),
-            checkpoint_wanted: self.requests.checkpoint_wanted(),
-            hosts_want_window: self.requests.hosts_want_segment(),
-            moves_want_window: self.requests.moves_want_segment(),
-            window_low: segments.window_low() && placeable > 0,
-            window_empty: segments.window_is_empty(),
-            window_can_grow: placeable > 0,
-            replay_bytes: self.counters.get().bytes_to_drives - self.checkpointed_bytes.get(),
-            checkpoint_has_room,
-            replay_bytes_max: self.options.replay_bytes_max.min(self.space_raw(&segments) / 64),
-            replay_records: self.replay_records(),
-            replay_records_max: self.replay_records_max(),
-            fresh_entries: self.fresh_entries(),
-            fresh_entries_max: self.fresh_entries_max(),
-            index_bytes,
-            index_bytes_max: self.map_segment_bytes() as u64 / 2,
-            buffer_bytes,
-            buffer_bytes_max: self.options.map_memory_bytes / 2,
-            free_segments: placeable + usable,
-            reserve_mark: marks.reserve,
-            collect_mark: marks.collect,
-            reclaimable,
-            held_back: self.requests.hosts_want_segment() && self.is_held_back(&segments, &drives),
-            room_wanted: self.requests.room_wanted(),
-            inexact: self.counts_are_inexact(),
-            fullest_shard: fullest,
-            spoiled_shard,
-            thin_shard,
-            unmerged,
-            leaf_bytes,
-            leaf_bytes_max: self.leaf_bytes_max(),
-            deleting: self.catalog.borrow().volumes.iter().find(deleting).map(|(id, _)| *id),
-            purge_has_room: !segments.is_cornered(&drives) || self.purge_has_room(usable),
+            checkpoint,
+            room,
+            map: MapNeed::of(&self.shards.borrow(), self.upkeep.merged.get(), buffer_bytes_max),
+            map_turn: self.upkeep.map_turn.get(),
             sweep: self.sweep_need(),
-            quiet_and_inexact: self.sweep_waits().is_some_and(|wait| wait.is_zero()),
-            rebuild: self.next_rebuild(&segments, floor, &drives),
-            is_overfull: segments.live().bytes() > self.limit_bytes.get(),
-            only_columns_fit: placeable == 0
-                && usable > CHECKPOINT_MIN
-                && segments.most_free(&drives) > marks.reserve,
+            purge: self.next_purge(&segments, &drives),
+            rebuild: self.rebuild_need(&segments, &drives),
+            rebuild_turn: self.upkeep.rebuild_turn.is_its(),
+            victim,
             scrub: self.scrub_is_ready(),
             rebalance: self.rebalance_is_ready(),
-            map_turn: self.upkeep.map_turn.get(),
-            rebuild_turn: self.upkeep.rebuild_turn.is_its(),
-            victim: if space_matters { self.victim(&segments, &drives, floor) } else { None },
         }
     }
 
-    /// Whether a checkpoint may take a segment: the last is for the next start, unless its root
-    /// gives one back. One that finds none halts the pool.
-    fn checkpoint_has_room(&self, segments: &Segments, drives: &[DriveId]) -> bool {
-        segments.usable_striped() >= CHECKPOINT_MIN
-            || segments.has_room_after(&segments.reclaimable(self.lsns.floor()), drives)
-    }
-
-    /// Whether a checkpoint would find room for what it has to write.
-    pub fn could_checkpoint(&self) -> bool {
-        self.checkpoint_has_room(&self.segments.borrow(), &self.allocation_targets())
-            || !self.has_maps_to_write()
-    }
-
-    /// Whether a purge may go on although there is no room for a window: each checkpoint takes some
-    /// of the segments that are left, until what it has hidden gives some back.
-    fn purge_has_room(&self, usable: u64) -> bool {
-        let few = self.fresh_entries() < self.fresh_entries_max() / 2;
-        usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
+    /// The room that there is without a checkpoint.
+    fn room_for_segments(&self, segments: &Segments, drives: &[DriveId]) -> Room {
+        let placeable = segments.placeable(drives);
+        let hosts_wait = self.requests.hosts_want_segment();
+        Room {
+            free_segments: placeable + segments.usable_striped(),
+            marks: self.marks(),
+            reclaimable: 0,
+            window_is_empty: segments.window_is_empty(),
+            window_can_grow: placeable > 0,
+            hosts_wait,
+            is_held_back: hosts_wait && self.is_held_back(segments, drives),
+            moves_wait: self.requests.moves_want_segment(),
+            writes_wait: self.requests.room_wanted(),
+        }
     }
 
     /// Whether there would be more to free or collect if every batch had been published and every
@@ -436,43 +369,6 @@ impl<W: World> Pool<W> {
     fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
         segments.summary().has_empty() || self.victim(segments, drives, self.lsns.next()).is_some()
     }
-
-    /// The segment most worth collecting, if every batch below `floor` has been published.
-    fn victim(&self, segments: &Segments, drives: &[DriveId], floor: Lsn) -> Option<SegmentId> {
-        if self.upkeep.fruitless.get() >= FRUITLESS_MAX {
-            return None;
-        }
-        let view = PlacementView { floor, ..self.view(segments, drives) };
-        let candidate = |id: SegmentId| Candidate::of(id, segments.get(id)?, &view);
-        if !segments.is_cornered(drives) {
-            let candidates = segments.summary().one_of_each(candidate);
-            return choose_victim(candidates, self.world.unix_seconds());
-        }
-        // No segment can be opened but for the checkpoint that follows: pages go to the one that is
-        // open, if they fit.
-        let only_pages = segments.usable_striped() <= CHECKPOINT_MIN;
-        let is_of_pages = |id: SegmentId| segments.get(id).is_some_and(|segment| segment.kind.is_of_pages());
-        let could_go = |id: SegmentId| !only_pages || is_of_pages(id);
-        let sparse = |id: SegmentId| candidate(id).filter(|candidate| could_go(id) && candidate.is_sparse());
-        let has_room = segments.usable_striped() >= CHECKPOINT_MIN;
-        has_room.then(|| choose_last_resort(segments.summary().one_of_each(sparse))).flatten()
-    }
-
-    fn space_raw(&self, segments: &Segments) -> u64 {
-        segments.chunks_total() * u64::from(self.identity.segment_rows) * ashlar_block::SECTOR_BYTES as u64
-    }
-}
-
-/// The first leaf after `after`, going round, with a group that is to be merged.
-fn next_unmerged(shards: &[Shard], after: (ShardId, GroupKey)) -> Option<(ShardId, GroupKey)> {
-    let first = |shard: &Shard, from: Bound<GroupKey>| {
-        shard.index.unmerged().range((from, Bound::Unbounded)).next().map(|group| (shard.id, *group))
-    };
-    let (before, from) = shards.split_at(usize::from(after.0.0));
-    let (same, later) = from.split_first()?;
-    first(same, Bound::Excluded(after.1))
-        .or_else(|| later.iter().chain(before).find_map(|shard| first(shard, Bound::Unbounded)))
-        .or_else(|| first(same, Bound::Unbounded))
 }
 
 #[cfg(test)]

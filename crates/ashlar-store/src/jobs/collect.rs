@@ -7,6 +7,7 @@
 pub(crate) mod emptying;
 mod pages;
 pub(crate) mod policy;
+pub(crate) mod worth;
 
 use std::cell::RefCell;
 

@@ -122,7 +122,7 @@ impl<W: World> Pool<W> {
                 let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates));
                 dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
                 self.requests.written(self.fresh_entries());
-                self.upkeep.compacted();
+                self.collecting.compacted();
             }
             Err(error) => self.spoiled(id, &error),
         }

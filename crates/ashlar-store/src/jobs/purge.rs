@@ -3,11 +3,14 @@
 //!
 //! Where it is, is in memory only. A start begins it anew, and finds nothing where it has been.
 
-use ashlar_block::{Lba, VolumeId, World};
+use ashlar_block::{DriveId, Lba, VolumeId, World};
+use ashlar_format::catalog::{VolumeEntry, VolumeState};
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Layer, SHARD_COUNT, ShardId};
 
 use crate::jobs::merge::Merging;
 use crate::pool::Pool;
+use crate::space::capacity::CHECKPOINT_MIN;
+use crate::space::segments::Segments;
 use crate::store::VOLUME_BLOCKS_MAX;
 use crate::writer::pages::AppendError;
 
@@ -36,6 +39,26 @@ impl Purge {
 }
 
 impl<W: World> Pool<W> {
+    /// A deleted volume whose blocks can be discarded now. Checkpoints need room for what that
+    /// hides, until it gives space back.
+    pub fn next_purge(&self, segments: &Segments, drives: &[DriveId]) -> Option<VolumeId> {
+        let unpurgeable = self.unpurgeable.borrow();
+        let is_to_go = |(id, volume): &(&VolumeId, &VolumeEntry)| {
+            volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
+        };
+        let catalog = self.catalog.borrow();
+        let (id, _) = catalog.volumes.iter().find(is_to_go)?;
+        let has_room = !segments.is_cornered(drives) || self.purge_has_room(segments.usable_striped());
+        has_room.then_some(*id)
+    }
+
+    /// Whether a purge may go on although there is no room for a window: each checkpoint takes some
+    /// of the segments that are left, until what it has hidden gives some back.
+    fn purge_has_room(&self, usable: u64) -> bool {
+        let few = self.fresh_entries() < self.fresh_entries_max() / 2;
+        usable > CHECKPOINT_MIN || (usable == CHECKPOINT_MIN && few)
+    }
+
     /// Discards some of the blocks of a deleted volume, and forgets it after the last. If a part of
     /// its map cannot be read it stays, until the pool is opened again or a drive returns.
     pub async fn purge_step(&self, id: VolumeId) -> Result<(), AppendError> {

@@ -26,10 +26,11 @@ use crate::jobs::progress::{Done, Obstacle};
 use crate::jobs::relocate::{Lane, Purpose, Relocated};
 use crate::jobs::share::{TimeShare, thousandths};
 use crate::pool::Pool;
+use crate::space::capacity::CHECKPOINT_MIN;
 use crate::space::segments::{Segment, Segments};
 use crate::writer::pages::AppendError;
 use latency::Holding;
-use policy::{Damaged, Next, Part as SearchedPart, Queue, RebuildTask};
+use policy::{Damaged, Next, Part as SearchedPart, Queue, RebuildNeed, RebuildTask};
 use scan_backoff::{READY_POLL, ScanBackoff};
 
 /// When it is looked again whether there is room.
@@ -113,8 +114,19 @@ impl<W: World> Pool<W> {
         Some(Damaged { id, spare, columns, is_thin, is_empty, is_ready })
     }
 
-    /// What is to be done about drives that are lost or leaving. `drives`: where to it may be
-    /// moved.
+    /// What is to be done about drives that are lost or leaving, and what that may take. `drives`:
+    /// where to it may be moved.
+    pub fn rebuild_need(&self, segments: &Segments, drives: &[DriveId]) -> RebuildNeed {
+        RebuildNeed {
+            task: self.next_rebuild(segments, self.lsns.floor(), drives),
+            is_overfull: segments.live().bytes() > self.limit_bytes.get(),
+            only_columns_fit: segments.placeable(drives) == 0
+                && segments.usable_striped() > CHECKPOINT_MIN
+                && segments.most_free(drives) > self.marks().reserve,
+        }
+    }
+
+    /// What is to be done next, whatever it takes.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
         let unreleased = self.unreleased();
         if unreleased.is_empty() || !self.rebuild.share.has_come(self.world.now()) || !self.could_restore() {

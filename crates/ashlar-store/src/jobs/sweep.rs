@@ -75,15 +75,38 @@ fn next_leaf(shard: &Shard, from: GroupKey) -> Next {
     Next::From(Some(leaf))
 }
 
-/// How much a sweep is needed.
+/// How much segment numbers need a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SweepNeed {
+pub(crate) enum Urgency {
     /// Not now.
     None,
     /// When there is nothing else to do.
     Idle,
     /// Numbers are being used faster than it gets on.
     Behind,
+}
+
+/// What a sweep is needed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SweepNeed {
+    /// Segment numbers are to be used again.
+    pub for_numbers: Urgency,
+    /// It would find that less lives than is counted.
+    pub counts_are_inexact: bool,
+    /// Less may live than is counted, and hosts have changed nothing for a while.
+    pub is_quiet: bool,
+}
+
+impl SweepNeed {
+    /// Whether it comes before what hosts wait for: without numbers they get no segment.
+    pub fn is_urgent(&self) -> bool {
+        self.for_numbers == Urgency::Behind
+    }
+
+    /// Whether it is worth its while where there is nothing else to do.
+    pub fn can_wait(&self) -> bool {
+        self.for_numbers == Urgency::Idle || self.is_quiet
+    }
 }
 
 impl Sweep {
@@ -108,22 +131,30 @@ impl Sweep {
     }
 }
 
-/// Whether a sweep that has got this far is needed, when so much of the numbers before it has been
+/// How much a sweep that has got this far is needed, when so much of the numbers before it has been
 /// used.
-fn need(progress: u64, used: u64) -> SweepNeed {
-    if progress < used { SweepNeed::Behind } else { SweepNeed::Idle }
+fn urgency(progress: u64, used: u64) -> Urgency {
+    if progress < used { Urgency::Behind } else { Urgency::Idle }
 }
 
 impl<W: World> Pool<W> {
-    /// How much a sweep is needed.
+    /// What a sweep is needed for now.
     pub fn sweep_need(&self) -> SweepNeed {
+        SweepNeed {
+            for_numbers: self.sweep_for_numbers(),
+            counts_are_inexact: self.counts_are_inexact(),
+            is_quiet: self.sweep_waits().is_some_and(|wait| wait.is_zero()),
+        }
+    }
+
+    fn sweep_for_numbers(&self) -> Urgency {
         let segments = self.segments.borrow();
         let numbers = segments.numbers();
         if numbers.sweep_due().is_none() || numbers.sweep_given_up() {
-            return SweepNeed::None;
+            return Urgency::None;
         }
         let progress = self.sweep.get().map_or(0, |sweep| sweep.progress());
-        need(progress, numbers.used_of_half(PROGRESS_PARTS))
+        urgency(progress, numbers.used_of_half(PROGRESS_PARTS))
     }
 
     /// How long it is until hosts have been quiet for so long that a sweep is worth its while.
@@ -218,7 +249,7 @@ impl<W: World> Pool<W> {
 
     fn end_sweep(&self, sweep: Sweep) {
         tracing::debug!(sweep.quarter, "the sweep has ended");
-        self.upkeep.collecting_may_gain();
+        self.collecting.may_gain();
         self.count(|counters| counters.sweeps += 1);
         if sweep.is_quiet && self.has_room_for_checkpoints() {
             self.checkpoint_soon();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 
 use crate::space::capacity::Marks;
-use crate::upkeep::policy::Situation;
+use crate::space::room::Room;
 
 /// No batch waits longer: what is known of collection may be wrong.
 const WAIT_MAX: Duration = Duration::from_millis(50);
@@ -41,9 +41,8 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// How upkeep finds things. What the next checkpoint frees counts as free.
-    pub fn look(&self, at: &Situation) {
-        let marks = Marks { reserve: at.reserve_mark, collect: at.collect_mark };
-        self.has_free(at.free_segments + at.reclaimable, marks);
+    pub fn look(&self, room: &Room) {
+        self.has_free(room.segments_after_checkpoint(), room.marks);
     }
 
     fn has_free(&self, segments: u64, marks: Marks) {

@@ -1,110 +1,54 @@
-//! What upkeep does next: a pure function of how things stand.
+//! What upkeep does next: a pure function of what the parts of the store want. What each of them
+//! wants, and what that depends on, is said by the part itself.
 
 use ashlar_block::{DriveId, VolumeId};
-use ashlar_format::ids::{GroupKey, ShardId};
 use ashlar_format::location::SegmentId;
 
-use crate::jobs::rebuild::policy::RebuildTask;
+use crate::base::activity::Activity;
+use crate::checkpoint::due::CheckpointNeed;
+use crate::jobs::rebuild::policy::{RebuildNeed, RebuildTask};
 use crate::jobs::sweep::SweepNeed;
-use crate::space::capacity::COLLECTION_SEGMENTS;
+use crate::map::need::{MapNeed, MapTask};
+use crate::space::room::Room;
 
-/// How things stand: all that the choice of what to do next depends on.
+/// What each part wants, and whose turn it is where two want the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Situation {
-    pub halted: bool,
-    pub drive_lost: bool,
+pub(crate) struct Wants {
+    pub is_halted: bool,
+    /// Somebody waits for what is counted to be compared with what is there.
+    pub audit: bool,
     /// A drive that has had too many faults, if the pool can do without it.
     pub faulty: Option<DriveId>,
-    pub checkpoint_wanted: bool,
-    pub audit_wanted: bool,
-    pub hosts_want_window: bool,
-    pub moves_want_window: bool,
-    pub window_low: bool,
-    /// Segments of the window that only a checkpoint may take are all that is left of it.
-    pub window_empty: bool,
-    /// There is room for a larger window.
-    pub window_can_grow: bool,
-    /// A checkpoint may take a segment. Without that, only what cannot wait asks for one.
-    pub checkpoint_has_room: bool,
-    pub replay_bytes: u64,
-    pub replay_bytes_max: u64,
-    pub replay_records: u64,
-    pub replay_records_max: u64,
-    pub fresh_entries: usize,
-    pub fresh_entries_max: usize,
-    /// What the next checkpoint writes of the index.
-    pub index_bytes: u64,
-    pub index_bytes_max: u64,
-    /// Memory of leaves of the index that have changed.
-    pub leaf_bytes: usize,
-    pub leaf_bytes_max: usize,
-    pub buffer_bytes: usize,
-    pub buffer_bytes_max: usize,
-    pub free_segments: u64,
-    pub reserve_mark: u64,
-    pub collect_mark: u64,
-    /// What the next checkpoint frees, if it has room.
-    pub reclaimable: u64,
-    /// There is more to be freed or collected once batches that are on their way have been
-    /// published and reads have ended.
-    pub held_back: bool,
-    pub room_wanted: bool,
-    /// A sweep would find that less lives than is counted.
-    pub inexact: bool,
-    /// The shard with most that is in durable deltas, if any has.
-    pub fullest_shard: Option<ShardId>,
-    /// A shard of whose deltas a page cannot be read.
-    pub spoiled_shard: Option<ShardId>,
-    /// A shard whose deltas are spread thin.
-    pub thin_shard: Option<ShardId>,
-    /// A leaf of the index with a group that is to be merged.
-    pub unmerged: Option<(ShardId, GroupKey)>,
-    pub deleting: Option<VolumeId>,
-    /// Checkpoints have room for what a purge hides, until it gives space back.
-    pub purge_has_room: bool,
-    pub sweep: SweepNeed,
-    /// Hosts have changed nothing for a while, and less may live than is counted.
-    pub quiet_and_inexact: bool,
-    /// What is to be done about lost drives.
-    pub rebuild: Option<RebuildTask>,
-    /// More lives than may, because drives are lost.
-    pub is_overfull: bool,
-    /// No segment could have the chunks that are free, but columns can.
-    pub only_columns_fit: bool,
-    /// There is something to be looked at by a scrub.
-    pub scrub: bool,
-    /// Something may be to be done so that what lives is spread over all drives.
-    pub rebalance: bool,
+    pub checkpoint: CheckpointNeed,
+    pub room: Room,
+    pub map: MapNeed,
     /// If collection and the map both have something to do while there is no space, it is the map's
     /// turn.
     pub map_turn: bool,
+    pub sweep: SweepNeed,
+    /// A deleted volume whose blocks can be discarded.
+    pub purge: Option<VolumeId>,
+    pub rebuild: RebuildNeed,
     /// If the rebuild and either collection or the map have something to do, it is the rebuild's
     /// turn.
     pub rebuild_turn: bool,
     /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
+    /// There is something to be looked at by a scrub.
+    pub scrub: bool,
+    /// Something may be to be done so that what lives is spread over all drives.
+    pub rebalance: bool,
 }
 
-impl Situation {
-    fn is_short_of_space(&self) -> bool {
-        self.free_segments <= self.collect_mark
-    }
-
-    /// The next checkpoint has as much to write as the segments are meant for that are kept for it.
-    fn checkpoint_is_large(&self) -> bool {
-        self.fresh_entries > self.fresh_entries_max
-            || self.index_bytes > self.index_bytes_max
-            || self.leaf_bytes > self.leaf_bytes_max
-    }
-
+impl Wants {
     /// What gives hosts that wait for a segment one, or an answer. `None`: what they wait for comes
     /// by itself.
     fn for_waiting_hosts(&self) -> Option<Task> {
-        if self.free_segments > self.reserve_mark || self.reclaimable > 0 {
+        if self.room.is_above_reserve() || self.room.reclaimable > 0 {
             return Some(Task::Checkpoint);
         }
         // A deleted volume's space comes back without a page being written.
-        let gained = self.for_space().or(self.for_deleted());
+        let gained = self.for_space().or(self.purge.map(Task::Purge));
         gained.or_else(|| self.for_hosts_without_victim())
     }
 
@@ -112,107 +56,59 @@ impl Situation {
     /// there may be something worth collecting after all.
     fn for_hosts_without_victim(&self) -> Option<Task> {
         match () {
-            () if self.held_back => None,
-            () if self.inexact && self.map_has_room() => Some(Task::Sweep),
+            () if self.room.is_held_back => None,
+            () if self.sweep.counts_are_inexact && self.room.is_there_for_maps() => Some(Task::Sweep),
             () => Some(Task::Refuse),
         }
     }
 
-    /// What gives space back, if anything does. Thin deltas first: that takes a few reads, and as
-    /// long as they are there they count as living, so that the rest is collected sooner and with
-    /// more to move. In a pool that is busy and nearly full there is never time for them otherwise,
-    /// and they grow until they are all that is left.
-    fn for_space(&self) -> Option<Task> {
-        let thin = self.thin_shard.filter(|_| self.map_has_room());
-        thin.map(Task::Compact).or(self.for_the_map_in_turn()).or(self.victim.map(Task::Collect))
+    /// What gives moves that wait for a segment one, if anything does.
+    fn for_waiting_moves(&self) -> Option<Task> {
+        let window_grows = self.room.window_is_empty && self.room.window_can_grow;
+        if self.room.reclaimable > 0 || window_grows {
+            return Some(Task::Checkpoint);
+        }
+        self.for_space()
     }
 
-    /// What returns the space of what the map hides and keeps it within its memory, after each
-    /// collection: collecting alone, a pool that is busy and nearly full would never do it, and
-    /// alone it would take all the space that is collected. Merging first: distribution takes space
-    /// and makes more to merge.
-    fn for_the_map_in_turn(&self) -> Option<Task> {
-        if !self.map_turn || !self.map_has_room() {
-            return None;
-        }
-        let too_large = self.buffer_bytes > self.buffer_bytes_max;
-        let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
-        merge.or(self.fullest_shard.filter(|_| too_large).map(Task::Distribute))
+    /// What gives space back, if anything does. Thin deltas first: as long as they are there they
+    /// count as living, so that the rest is collected sooner and with more to move. In a pool that
+    /// is busy and nearly full there is never time for them otherwise, and they grow until they are
+    /// all that is left. The map has its turn after each collection: collecting alone, such a pool
+    /// would never merge, and merging alone would take all the space that is collected.
+    fn for_space(&self) -> Option<Task> {
+        let map =
+            || self.map.compaction().or_else(|| self.map.between_collections().filter(|_| self.map_turn));
+        let map = self.room.is_there_for_maps().then(map).flatten();
+        map.map(Task::Map).or(self.victim.map(Task::Collect))
     }
 
     /// What makes room for data beyond what is counted as living, or says that there is none.
-    fn for_writes_without_room(&self) -> Task {
-        if self.inexact && self.map_has_room() {
-            return Task::Sweep;
-        }
-        if self.reclaimable > 0 { Task::Checkpoint } else { Task::DeclareFull }
-    }
-
-    /// A start would take longer than it should. Where a checkpoint may halt the pool, it is put
-    /// off until hosts wait for it: at twice as many records.
-    fn replay_is_long(&self) -> bool {
-        if self.checkpoint_has_room {
-            self.replay_bytes > self.replay_bytes_max || self.replay_records > self.replay_records_max
-        } else {
-            self.replay_records >= 2 * self.replay_records_max
+    fn for_waiting_writes(&self) -> Task {
+        match () {
+            () if self.sweep.counts_are_inexact && self.room.is_there_for_maps() => Task::Sweep,
+            () if self.room.reclaimable > 0 => Task::Checkpoint,
+            () => Task::DeclareFull,
         }
     }
 
-    /// A segment can be had for pages of the map.
-    fn map_has_room(&self) -> bool {
-        !self.window_empty || self.window_can_grow
-    }
-
-    /// What keeps the map within its memory and returns the space of what it hides, if there is
-    /// room for its pages.
+    /// What keeps the map within its memory and returns the space of what it hides, deleted volumes
+    /// included.
     fn for_the_map(&self) -> Option<Task> {
-        if !self.map_has_room() {
-            return self.for_deleted();
-        }
-        if let Some(shard) = self.spoiled_shard {
-            return Some(Task::Distribute(shard));
-        }
-        if self.buffer_bytes > self.buffer_bytes_max {
-            // What is not in durable deltas cannot be distributed: a checkpoint comes before that.
-            return Some(self.fullest_shard.map_or(Task::Checkpoint, Task::Distribute));
-        }
-        let compact = self.thin_shard.map(Task::Compact);
-        let merge = self.unmerged.map(|(shard, group)| Task::Merge(shard, group));
-        compact.or(merge).or(self.for_deleted())
+        let map = self.map.upkeep().filter(|_| self.room.is_there_for_maps());
+        map.map(Task::Map).or(self.purge.map(Task::Purge))
     }
 
-    /// What gives back the space of deleted volumes.
-    fn for_deleted(&self) -> Option<Task> {
-        self.deleting.filter(|_| self.purge_has_room).map(Task::Purge)
-    }
-
-    /// What is to be restored now. It takes room: not the last that there is, but what no segment
-    /// could have, for drives that have been added to a full pool may be all that has any; and what
-    /// collection would need, if there is nothing to collect. Where more lives than may,
-    /// checkpoints and collection need all that is kept: until hosts give something back nothing
-    /// else makes room.
+    /// What can be restored now.
     fn to_restore(&self) -> Option<RebuildTask> {
-        let collects_nothing = self.victim.is_none() && !self.is_overfull;
-        let for_collection = if collects_nothing { COLLECTION_SEGMENTS } else { 0 };
-        let kept = self.reserve_mark - for_collection;
-        let has_room = self.free_segments > kept || self.only_columns_fit;
-        let takes_room = |task| matches!(task, RebuildTask::Move(_) | RebuildTask::Collect(_));
-        self.rebuild.filter(|task| has_room || !takes_room(*task))
+        self.rebuild.with(&self.room, self.victim.is_some())
     }
 
     /// Whether there is something to restore and no room for it, and what is done `next` does not
     /// make any.
     pub fn rebuild_lacks_room(&self, next: Task) -> bool {
         let makes_none = matches!(next, Task::Rest | Task::Rebalance | Task::DeclareFull);
-        makes_none && self.rebuild.is_some() && self.to_restore().is_none()
-    }
-
-    /// What gives moves that wait for a segment one, if anything does.
-    fn for_waiting_moves(&self) -> Option<Task> {
-        if self.reclaimable > 0 || (self.window_empty && self.window_can_grow) {
-            return Some(Task::Checkpoint);
-        }
-        self.for_space()
+        makes_none && self.rebuild.task.is_some() && self.to_restore().is_none()
     }
 }
 
@@ -221,12 +117,8 @@ impl Situation {
 pub(crate) enum Task {
     /// Make durable what the maps say, free what nothing needs, form a new window.
     Checkpoint,
-    /// Move the buffer of a shard into runs.
-    Distribute(ShardId),
-    /// Take the oldest pages out of a shard's deltas.
-    Compact(ShardId),
-    /// Merge the runs of a group of this leaf.
-    Merge(ShardId, GroupKey),
+    /// Something for the maps.
+    Map(MapTask),
     /// Empty a segment.
     Collect(SegmentId),
     /// Discard the blocks of a deleted volume.
@@ -256,81 +148,100 @@ impl Task {
     /// wherever it is due.
     pub fn competes(self) -> bool {
         match self {
-            Task::Distribute(_) | Task::Compact(_) | Task::Merge(..) | Task::Collect(_) => true,
-            Task::Purge(_) | Task::Sweep | Task::Rebalance => true,
+            Task::Map(task) => task != MapTask::MakeDurable,
+            Task::Collect(_) | Task::Purge(_) | Task::Sweep | Task::Rebalance => true,
             Task::Checkpoint | Task::Audit | Task::Refuse | Task::GiveUp(_) | Task::DeclareFull => false,
             Task::Rebuild(_) | Task::Scrub | Task::Rest => false,
+        }
+    }
+
+    /// What people are told that upkeep does. The parts of a checkpoint are told by the checkpoint
+    /// itself.
+    pub fn activity(self) -> Activity {
+        match self {
+            Task::Map(MapTask::Distribute(_)) => Activity::Distribute,
+            Task::Map(MapTask::Compact(_)) => Activity::Compact,
+            Task::Map(MapTask::Merge(..)) => Activity::Merge,
+            Task::Sweep => Activity::Sweep,
+            Task::Collect(_) => Activity::Collect,
+            Task::Purge(_) => Activity::Purge,
+            Task::Rebuild(_) => Activity::Rebuild,
+            Task::Rebalance => Activity::Rebalance,
+            Task::Scrub => Activity::Scrub,
+            Task::Audit => Activity::Audit,
+            Task::Checkpoint | Task::Map(MapTask::MakeDurable) => Activity::Rest,
+            Task::GiveUp(_) | Task::Refuse | Task::DeclareFull | Task::Rest => Activity::Rest,
         }
     }
 }
 
 /// What to do next. What hosts wait for comes first; then what keeps space and memory within
 /// bounds; then what can wait.
-pub(crate) fn choose(now: &Situation) -> Task {
-    if now.audit_wanted {
+pub(crate) fn choose(now: &Wants) -> Task {
+    if now.audit {
         return Task::Audit;
     }
-    if now.halted {
+    if now.is_halted {
         return Task::Rest;
     }
     if let Some(drive) = now.faulty {
         return Task::GiveUp(drive);
     }
-    // One that becomes too large cannot be written at all, and halts the pool.
-    if now.drive_lost || now.checkpoint_wanted || now.checkpoint_is_large() {
+    if now.checkpoint.is_urgent() {
         return Task::Checkpoint;
     }
-    if now.sweep == SweepNeed::Behind && now.map_has_room() {
+    if now.sweep.is_urgent() && now.room.is_there_for_maps() {
         return Task::Sweep;
     }
-    if let (true, Some(task)) = (now.hosts_want_window, now.for_waiting_hosts()) {
+    if let (true, Some(task)) = (now.room.hosts_wait, now.for_waiting_hosts()) {
         return task;
     }
-    if let (true, Some(task)) = (now.moves_want_window, now.for_waiting_moves()) {
+    if let (true, Some(task)) = (now.room.moves_wait, now.for_waiting_moves()) {
         return task;
     }
-    if now.window_low || now.replay_is_long() {
+    if now.checkpoint.is_due() {
         return Task::Checkpoint;
     }
     // It goes on beside what comes next.
     if now.scrub {
         return Task::Scrub;
     }
-    let rebuild = now.to_restore();
-    if let Some(task) = rebuild.filter(|_| now.rebuild_turn) {
-        return Task::Rebuild(task);
+    for_lost_drives_or_space(now).unwrap_or_else(|| what_can_wait(now))
+}
+
+/// The rebuild, collection and the map, each in its turn.
+fn for_lost_drives_or_space(now: &Wants) -> Option<Task> {
+    let rebuild = now.to_restore().map(Task::Rebuild);
+    if now.rebuild_turn && rebuild.is_some() {
+        return rebuild;
     }
     // Collection alone would go on for ever in a pool that is busy and nearly full.
-    if let (true, Some(task)) = (now.free_segments > now.reserve_mark, now.for_the_map()) {
-        return task;
+    if let (true, Some(task)) = (now.room.is_above_reserve(), now.for_the_map()) {
+        return Some(task);
     }
     // A rebuild that may have all of the time would keep who waits for room from ever being told.
-    let for_room = (now.room_wanted && rebuild.is_some()).then(|| now.for_writes_without_room());
-    if let Some(task) = for_room.or(rebuild.map(Task::Rebuild)).filter(|_| !now.is_short_of_space()) {
-        return task;
+    let for_room = (now.room.writes_wait && rebuild.is_some()).then(|| now.for_waiting_writes());
+    let rebuild = for_room.or(rebuild);
+    if !now.room.is_short() {
+        return rebuild;
     }
-    if now.is_short_of_space() {
-        // Enough is waiting for a root.
-        if now.reclaimable * 2 >= now.free_segments.max(2) {
-            return Task::Checkpoint;
-        }
-        if let Some(task) = now.for_space() {
-            return task;
-        }
+    if now.room.is_half_reclaimable() {
+        return Some(Task::Checkpoint);
     }
-    if let Some(task) = for_room.or(rebuild.map(Task::Rebuild)) {
-        return task;
-    }
+    now.for_space().or(rebuild)
+}
+
+fn what_can_wait(now: &Wants) -> Task {
     if let Some(task) = now.for_the_map() {
         return task;
     }
-    if now.room_wanted {
-        return now.for_writes_without_room();
+    if now.room.writes_wait {
+        return now.for_waiting_writes();
     }
     if now.rebalance {
         return Task::Rebalance;
     }
-    if (now.sweep == SweepNeed::Idle || now.quiet_and_inexact) && now.map_has_room() {
+    if now.sweep.can_wait() && now.room.is_there_for_maps() {
         return Task::Sweep;
     }
     Task::Rest

@@ -12,10 +12,6 @@ use super::turn::RebuildTurn;
 use crate::base::activity::Activity;
 use crate::jobs::audit::Audit;
 
-/// Segments that are collected without there being more free ones in the end, until it is given up:
-/// what is left of garbage takes as much to collect as it gains.
-pub(super) const FRUITLESS_MAX: u32 = 32;
-
 /// How long hosts have changed nothing when the counts of what lives are made exact, by merging
 /// what is left unmerged.
 const QUIET_MIN: Duration = Duration::from_secs(30);
@@ -34,12 +30,6 @@ pub(crate) struct UpkeepState {
     /// Records since the last sweep began, or since the start, and when the last of them came.
     unswept_records: Cell<u64>,
     changed_at: Cell<Nanos>,
-    /// Segments collected since there were more free ones than ever before since hosts changed
-    /// something.
-    pub(super) fruitless: Cell<u32>,
-    pub(super) most_free: Cell<u64>,
-    /// Deltas have been compacted since hosts changed something.
-    pub(super) compacted: Cell<bool>,
     pub(super) audits_wanted: RefCell<Vec<oneshot::Sender<Audited>>>,
     pub(super) stop: Cell<bool>,
     pub(super) stopped: Cell<bool>,
@@ -55,30 +45,10 @@ pub(crate) struct UpkeepState {
 pub(super) type Audited = Result<Option<Audit>, IoError>;
 
 impl UpkeepState {
-    /// More is known to be garbage: collecting may gain something again.
-    pub fn collecting_may_gain(&self) {
-        self.fruitless.set(0);
-    }
-
-    /// Pages of deltas have become garbage. The checkpoints that collection needs make more of
-    /// them, so that this counts once until hosts change something: they would wait for ever.
-    pub fn compacted(&self) {
-        if !self.compacted.replace(true) {
-            self.collecting_may_gain();
-        }
-    }
-
-    /// There is nowhere to collect to, until something changes.
-    pub fn give_up_collecting(&self) {
-        self.fruitless.set(FRUITLESS_MAX);
-    }
-
     /// Hosts have changed what lives, by so many records. Returns whether upkeep has to look: it
     /// rests then until hosts may have become quiet.
     pub fn content_changed(&self, records: usize, now: Nanos) -> bool {
-        self.collecting_may_gain();
         self.changed_at.set(now);
-        self.compacted.set(false);
         self.inexact_records.set(self.inexact_records.get().map(|before| before + records as u64));
         self.unswept_records.replace(self.unswept_records.get() + records as u64) == 0
     }

@@ -3,37 +3,16 @@ use std::num::NonZeroU32;
 use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba, Nanos};
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
-use ashlar_format::location::{Codec, Location, Pointer};
-use ashlar_format::page::{Child, GroupsBelow};
 use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
 use crate::base::options::Options;
-use crate::map::index::Index;
 use crate::space::segments::Claim;
 use crate::testing::{Drives, StillWorld, at_once, write_block};
 use crate::writer::append::StreamId;
 use crate::writer::batch::Item;
 use crate::writer::compress::compress_blocks;
-
-#[test]
-fn every_leaf_with_a_group_that_is_to_be_merged_has_its_turn() {
-    let group = |gib| GroupKey { family: Family(1), gib };
-    let mut shards: Vec<Shard> = (0..4).map(|id| Shard::new(ShardId(id))).collect();
-    assert_eq!(next_unmerged(&shards, Default::default()), None);
-    let below = GroupsBelow { unmerged: true, stacked: true };
-    let location = Location::new(SegmentId(1), 0, 0, 64, Codec::Raw);
-    let leaf = |gib| Child { first: group(gib), pointer: Pointer { location, crc: 0 }, below };
-    shards[1].index = Index::loaded(vec![leaf(3), leaf(7)], Vec::new());
-    shards[3].index = Index::loaded(vec![leaf(0)], Vec::new());
-    let mut after = Default::default();
-    let turns = [(1, 3), (1, 7), (3, 0), (1, 3)].map(|(shard, gib)| (ShardId(shard), group(gib)));
-    for turn in turns {
-        after = next_unmerged(&shards, after).expect("three are to be merged");
-        assert_eq!(after, turn);
-    }
-}
 
 /// Writes a block of each shard.
 fn write_to_all_shards(pool: &Pool<StillWorld>) {
@@ -65,21 +44,6 @@ fn a_checkpoint_is_no_reason_for_the_next() {
     assert!(pool.replay_records() < pool.replay_records_max(), "{}", pool.replay_records());
 }
 
-/// Collection, the checkpoints that it needs, and the compaction of what those write went round for
-/// ever while hosts waited for a segment.
-#[test]
-fn compaction_lets_collection_begin_anew_once_until_hosts_change_something() {
-    let state = UpkeepState::default();
-    let after_compaction = || {
-        state.give_up_collecting();
-        state.compacted();
-        state.fruitless.get()
-    };
-    assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
-    state.content_changed(1, Nanos(0));
-    assert_eq!((after_compaction(), after_compaction()), (0, FRUITLESS_MAX));
-}
-
 /// What was overwritten or trimmed last stayed counted as living until hosts wrote more.
 #[test]
 fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
@@ -101,11 +65,11 @@ fn counts_become_exact_once_hosts_have_been_quiet_for_half_a_minute() {
 #[test]
 fn a_drive_that_fails_is_noticed_whatever_upkeep_is_doing() {
     let pool = Drives::new(Level::RAID1, 3).open();
-    assert!(!pool.situation().drive_lost);
+    assert!(!pool.wants().checkpoint.drive_lost);
     pool.array.give_up(DriveId(1), DeviceError::Gone);
-    assert!(pool.situation().drive_lost);
+    assert!(pool.wants().checkpoint.drive_lost);
     at_once(pool.ordered_checkpoint());
-    assert!(!pool.situation().drive_lost);
+    assert!(!pool.wants().checkpoint.drive_lost);
 }
 
 /// Seed 10801226: a drive took seconds for a column of what was moved out of the journal. Hosts
@@ -117,10 +81,10 @@ fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
     let slow = pool.lsns.begin(1);
     (0..64).for_each(|_| write_block(&pool, 0));
     pool.want_segment(Claim::Host);
-    let now = pool.situation();
-    assert!(now.held_back && now.reclaimable == 0, "{now:?}");
+    let now = pool.wants().room;
+    assert!(now.is_held_back && now.reclaimable == 0, "{now:?}");
     pool.published(slow);
-    assert!(pool.situation().reclaimable > 0);
+    assert!(pool.wants().room.reclaimable > 0);
 }
 
 /// Seed 20302113: an audit went on while a slow batch moved blocks out of the journal. They were
@@ -141,9 +105,9 @@ fn a_drive_with_too_many_faults_is_given_up_where_redundancy_allows() {
         let pool = Drives::new(level, drives).open();
         pool.array.set_fault_threshold(NonZeroU32::new(2));
         pool.array.note_lies(DriveId(1), 5);
-        assert_eq!(pool.situation().faulty, None, "one look that finds several is one fault");
+        assert_eq!(pool.wants().faulty, None, "one look that finds several is one fault");
         pool.array.note_lies(DriveId(1), 1);
-        assert_eq!(pool.situation().faulty, goes.then_some(DriveId(1)), "{level:?} on {drives} drives");
+        assert_eq!(pool.wants().faulty, goes.then_some(DriveId(1)), "{level:?} on {drives} drives");
     }
 }
 
@@ -166,7 +130,7 @@ fn no_drive_is_given_up_for_faults_while_another_is_lost() {
     pool.array.set_fault_threshold(NonZeroU32::new(1));
     pool.array.give_up(DriveId(0), DeviceError::Gone);
     pool.array.note_lies(DriveId(1), 1);
-    assert_eq!(pool.situation().faulty, None);
+    assert_eq!(pool.wants().faulty, None);
 }
 
 /// What it had found was gone after a kill: an idle pool had no reason for a checkpoint.
@@ -174,7 +138,7 @@ fn no_drive_is_given_up_for_faults_while_another_is_lost() {
 fn the_end_of_a_scrub_orders_a_checkpoint() {
     let pool = Drives::new(Level::RAID5, 3).open();
     pool.start_scrub().expect("it takes writes");
-    assert!(!pool.situation().checkpoint_wanted);
+    assert!(!pool.wants().checkpoint.is_wanted);
     pool.stop_scrub();
-    assert!(pool.situation().checkpoint_wanted);
+    assert!(pool.wants().checkpoint.is_wanted);
 }

@@ -3,6 +3,9 @@
 use ashlar_block::DriveId;
 use ashlar_format::location::SegmentId;
 
+use crate::space::capacity::COLLECTION_SEGMENTS;
+use crate::space::room::Room;
+
 /// What is to be done about drives that are lost or leaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RebuildTask {
@@ -14,6 +17,37 @@ pub(crate) enum RebuildTask {
     Search,
     /// Nothing is left to be restored, or much has been, but the root does not know it yet.
     Settle,
+}
+
+impl RebuildTask {
+    fn takes_room(self) -> bool {
+        matches!(self, RebuildTask::Move(_) | RebuildTask::Collect(_))
+    }
+}
+
+/// What a rebuild needs, and what it may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RebuildNeed {
+    pub task: Option<RebuildTask>,
+    /// More lives than may, because drives are lost.
+    pub is_overfull: bool,
+    /// No segment could have the chunks that are free, but columns can.
+    pub only_columns_fit: bool,
+}
+
+impl RebuildNeed {
+    /// What is to be restored with this room. `collects`: there is something to collect.
+    ///
+    /// It takes room: not the last that there is, but what no segment could have, for drives that
+    /// have been added to a full pool may be all that has any; and what collection would need, if
+    /// there is nothing to collect. Where more lives than may, checkpoints and collection need all
+    /// that is kept: until hosts give something back nothing else makes room.
+    pub fn with(&self, room: &Room, collects: bool) -> Option<RebuildTask> {
+        let for_collection = if collects || self.is_overfull { 0 } else { COLLECTION_SEGMENTS };
+        let kept = room.marks.reserve - for_collection;
+        let has_room = room.free_segments > kept || self.only_columns_fit;
+        self.task.filter(|task| has_room || !task.takes_room())
+    }
 }
 
 /// A segment that lacks redundancy, or has columns on drives that are leaving.

@@ -2,9 +2,9 @@ use super::*;
 
 #[test]
 fn a_sweep_waits_for_idle_times_until_it_falls_behind() {
-    assert_eq!(need(0, 0), SweepNeed::Idle);
-    assert_eq!(need(PROGRESS_PARTS / 2, PROGRESS_PARTS / 2), SweepNeed::Idle);
-    assert_eq!(need(PROGRESS_PARTS / 2, PROGRESS_PARTS), SweepNeed::Behind);
+    assert_eq!(urgency(0, 0), Urgency::Idle);
+    assert_eq!(urgency(PROGRESS_PARTS / 2, PROGRESS_PARTS / 2), Urgency::Idle);
+    assert_eq!(urgency(PROGRESS_PARTS / 2, PROGRESS_PARTS), Urgency::Behind);
 }
 
 #[test]
