@@ -280,7 +280,6 @@ impl<W: World> Pool<W> {
             requests: Requests::default(),
             upkeep: UpkeepState::default(),
             collecting: Worth::default(),
-            collecting: Worth::default(),
             rebuild: Rebuild::default(),
             rebalance: Rebalance::default(),
             relocation: Relocation::default(),
