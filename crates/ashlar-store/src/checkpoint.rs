@@ -9,6 +9,7 @@ mod maps;
 pub(crate) mod page_tree;
 pub(crate) mod table;
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use ashlar_block::{
@@ -25,6 +26,9 @@ use ashlar_raid::ChunkAddr;
 use futures_util::future::join_all;
 
 use crate::base::activity::Activity;
+use crate::base::root_watch::RootWatch;
+use crate::checkpoint::catalog_pages::CatalogPages;
+use crate::checkpoint::table::TableTrees;
 use crate::checkpoint::table::{InlineLeaves, Tree};
 use crate::map::shard::Shard;
 use crate::members::add::Joining;
@@ -88,12 +92,47 @@ impl From<AppendError> for CheckpointError {
     }
 }
 
+/// What the newest root says, and what has changed since.
+pub(crate) struct Checkpointer {
+    /// This start of the pool: its roots and batches carry it.
+    pub incarnation: Incarnation,
+    pub roots: RootWatch,
+    /// What pages of the checkpoint under way may take of the window.
+    pub claim: Cell<Claim>,
+    /// The catalog's pages, as the root has them.
+    pub catalog_pages: RefCell<CatalogPages>,
+    /// The segment table's pages, as the root has them.
+    pub table: RefCell<TableTrees>,
+    /// [`Counters::bytes_to_drives`](crate::pool::Counters::bytes_to_drives) when the last
+    /// checkpoint began.
+    pub bytes_before: Cell<u64>,
+    /// [`LsnTracker::records`](crate::writer::lsns::LsnTracker::records) then.
+    pub records_before: Cell<u64>,
+    /// Until this start has come to a root: segments in which nothing lived by the root before.
+    pub empty_at_start: RefCell<BTreeSet<SegmentId>>,
+}
+
+impl Checkpointer {
+    pub fn new(incarnation: Incarnation, roots: RootWatch, table: TableTrees) -> Self {
+        Checkpointer {
+            incarnation,
+            roots,
+            claim: Cell::new(Claim::Checkpoint),
+            catalog_pages: RefCell::default(),
+            table: RefCell::new(table),
+            bytes_before: Cell::new(0),
+            records_before: Cell::new(0),
+            empty_at_start: RefCell::default(),
+        }
+    }
+}
+
 impl<W: World> Pool<W> {
     /// One checkpoint. `clean`: nothing will be written after it. Only upkeep, and who makes, opens
     /// or closes the pool, may call it.
     pub async fn checkpoint(&self, clean: bool) -> Result<(), IoError> {
         self.halt.check()?;
-        let quiet = self.lsns.floor() == self.lsns.next();
+        let quiet = self.writer.lsns.floor() == self.writer.lsns.next();
         assert!(quiet || !clean, "a clean root would hide batches that are on their way");
         self.try_checkpoint(clean).await.map_err(|error| IoError::new(Cause::WriteFault, error))
     }
@@ -126,27 +165,28 @@ impl<W: World> Pool<W> {
     // --- step 1 ----------------------------------------------------------------------------------
 
     fn note(&self) -> Result<Noted, CheckpointError> {
-        let generation = RootGeneration(self.roots.newest().generation.0 + 1);
+        let generation = RootGeneration(self.checkpoint.roots.newest().generation.0 + 1);
         let drives = self.drives();
         self.seal_off_lost_drives();
         self.keep_reserve_again();
-        let floor = self.lsns.floor();
-        self.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
-        self.segments.borrow_mut().note();
-        let (homes, reclaimable) = (self.allocation_targets(), self.segments.borrow().reclaimable(floor));
+        let floor = self.writer.lsns.floor();
+        self.map.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
+        self.space.segments.borrow_mut().note();
+        let (homes, reclaimable) =
+            (self.allocation_targets(), self.space.segments.borrow().reclaimable(floor));
         self.members(generation, &reclaimable)?;
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let claim = self.claim_of_checkpoint(&segments, &homes, &reclaimable);
-        self.checkpoint_claim.set(claim);
+        self.checkpoint.claim.set(claim);
         let mut catalog = self.catalog.borrow_mut();
-        catalog.usages = self.ledger.usages();
-        catalog.scrub_progress = self.scrub.progress();
-        catalog.rebuilt_bytes = self.rebuild.done.bytes();
-        catalog.rebalanced_bytes = self.rebalance.done.bytes();
+        catalog.usages = self.space.ledger.usages();
+        catalog.scrub_progress = self.jobs.scrub.progress();
+        catalog.rebuilt_bytes = self.jobs.rebuild.done.bytes();
+        catalog.rebalanced_bytes = self.jobs.rebalance.done.bytes();
         let mut catalog = catalog.clone();
         if claim != Claim::Last && segments.usable_striped() < CHECKPOINT_MIN {
             // It would halt the pool, and what jobs have done is not worth that.
-            self.catalog_pages.borrow().leave_work_of_jobs_as_written(&mut catalog);
+            self.checkpoint.catalog_pages.borrow().leave_work_of_jobs_as_written(&mut catalog);
         }
         Ok(Noted {
             floor,
@@ -156,19 +196,19 @@ impl<W: World> Pool<W> {
             catalog,
             generation,
             written: self.counters.get().bytes_to_drives,
-            records: self.lsns.records(),
-            relocated_columns: self.relocation.unsettled_columns(),
+            records: self.writer.lsns.records(),
+            relocated_columns: self.jobs.relocation.unsettled_columns(),
         })
     }
 
     /// Whether a checkpoint that leaves out what jobs have done has pages of the maps to write.
     pub fn has_maps_to_write(&self) -> bool {
-        let pages = self.catalog_pages.borrow();
+        let pages = self.checkpoint.catalog_pages.borrow();
         let mut catalog = self.catalog.borrow().clone();
-        catalog.usages = self.ledger.usages();
+        catalog.usages = self.space.ledger.usages();
         pages.leave_work_of_jobs_as_written(&mut catalog);
         let is_stale = |shard: &Shard| shard.index.is_stale() || shard.buffer.fresh_len() > 0;
-        pages.are_stale_for(&catalog) || self.shards.borrow().iter().any(is_stale)
+        pages.are_stale_for(&catalog) || self.map.shards.borrow().iter().any(is_stale)
     }
 
     /// A start has to come to a root, or the pool cannot be opened any more: the last segment is
@@ -179,7 +219,8 @@ impl<W: World> Pool<W> {
         homes: &[DriveId],
         reclaimable: &BTreeSet<SegmentId>,
     ) -> Claim {
-        let gives_back = || self.joining.get().is_some() || segments.has_room_after(reclaimable, homes);
+        let gives_back =
+            || self.membership.joining.get().is_some() || segments.has_room_after(reclaimable, homes);
         if self.is_recovering() || gives_back() { Claim::Last } else { Claim::Checkpoint }
     }
 
@@ -192,12 +233,12 @@ impl<W: World> Pool<W> {
         freed: &BTreeSet<SegmentId>,
     ) -> Result<Members, CheckpointError> {
         let mut records = self.members_now(generation);
-        let parity = self.segments.borrow().stripe().parity;
+        let parity = self.space.segments.borrow().stripe().parity;
         let is_absent = |member: &&MemberRecord| member.state == MemberState::Absent;
         let away = records.iter().filter(is_absent).map(|member| member.drive).collect();
-        let redundancy = self.segments.borrow_mut().redundancy(away, freed);
+        let redundancy = self.space.segments.borrow_mut().redundancy(away, freed);
         if self.could_restore() {
-            records = released(records, &self.leaving.borrow(), &redundancy, generation);
+            records = released(records, &self.membership.leaving.borrow(), &redundancy, generation);
         }
         for member in &mut records {
             member.parity_used = redundancy.parity_used_on(member.drive) as u8;
@@ -214,8 +255,8 @@ impl<W: World> Pool<W> {
     }
 
     fn members_now(&self, generation: RootGeneration) -> Vec<MemberRecord> {
-        let (drives, leaving) = (self.drives(), self.leaving.borrow());
-        let joining = self.joining.get();
+        let (drives, leaving) = (self.drives(), self.membership.leaving.borrow());
+        let joining = self.membership.joining.get();
         let changed = |member: &MemberRecord| match (member.state, joining) {
             (_, Some(Joining { record, was, .. })) if was == Some(member.uuid) => {
                 MemberRecord { uuid: record.uuid, given_up: false, ..*member }
@@ -230,7 +271,7 @@ impl<W: World> Pool<W> {
             _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
             _ => MemberRecord { state: MemberState::Present, ..*member },
         };
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let makes_good = joining.and_then(|joining| joining.makes_good);
         let made_good = |member: MemberRecord| {
             let is_it = makes_good == Some(member.uuid) && !member.state.takes_part();
@@ -247,15 +288,15 @@ impl<W: World> Pool<W> {
     /// Returns them, without those in which nothing lived by the root before: a start may write
     /// there, and it may have no other room for its pages.
     fn free(&self, noted: &Noted) -> Vec<ChunkAddr> {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let mut chunks = Vec::new();
         // The leaves are about to say that the others are there.
-        let empty_at_start = self.empty_at_start.take();
+        let empty_at_start = self.checkpoint.empty_at_start.take();
         for id in &noted.reclaimable {
             // A start that had no other room has taken it already.
             let Some(freed) = segments.get(*id).is_some().then(|| segments.remove(*id)) else { continue };
             if freed.hot {
-                self.heat.hot_segment_lived(freed.last_lsn, self.lsns.next());
+                self.writer.heat.hot_segment_lived(freed.last_lsn, self.writer.lsns.next());
             }
             if empty_at_start.contains(id) {
                 segments.give_back(freed.geometry.columns.iter().copied());
@@ -274,10 +315,10 @@ impl<W: World> Pool<W> {
         leaves: InlineLeaves,
         freed: Vec<ChunkAddr>,
     ) -> (FirstTable, Window) {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         segments.give_back(freed);
         let window = self.form_windows(&mut segments, &noted.homes);
-        let mut trees = self.table.borrow_mut();
+        let mut trees = self.checkpoint.table.borrow_mut();
         let table = FirstTable {
             entries: trees.tree(Tree::Entries).top(),
             counts: trees.tree(Tree::Counts).top(),
@@ -294,7 +335,7 @@ impl<W: World> Pool<W> {
         if bytes > room {
             return Err(CheckpointError::TableTooLarge { bytes, room });
         }
-        let before = self.roots.newest().clone();
+        let before = self.checkpoint.roots.newest().clone();
         let area = 1 - before.table.area;
         let offset = Superblock::table_offset(area);
         self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
@@ -302,10 +343,10 @@ impl<W: World> Pool<W> {
         // Not before: a drive that has failed since the note lacks pages that this root names.
         let Members { records, parity_used } = self.members(noted.generation, &BTreeSet::new())?;
         let table = TableRoot { area, bytes, crc: crc32c(&encoded) };
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         Ok(Root {
             generation: noted.generation,
-            next_lsn: self.lsns.next(),
+            next_lsn: self.writer.lsns.next(),
             replay_floor: noted.floor,
             segment_ordinal: segments.numbers().ordinal(),
             segment_swept: segments.numbers().swept(),
@@ -321,8 +362,8 @@ impl<W: World> Pool<W> {
     /// The incarnations of this root: this one, then those before it.
     fn line(&self, before: &Root, generation: RootGeneration) -> Vec<(Incarnation, RootGeneration)> {
         let mut line = before.line.clone();
-        if before.incarnation() != self.incarnation {
-            line.insert(0, (self.incarnation, generation));
+        if before.incarnation() != self.checkpoint.incarnation {
+            line.insert(0, (self.checkpoint.incarnation, generation));
         }
         line.truncate(ashlar_format::root::LINE_MAX);
         line
@@ -336,10 +377,10 @@ impl<W: World> Pool<W> {
     async fn write_root(&self, noted: &Noted, mut root: Root) -> Result<Root, CheckpointError> {
         loop {
             let offset = Superblock::root_offset(root.generation.0);
-            self.roots.begin(root.clone());
+            self.checkpoint.roots.begin(root.clone());
             self.write_everywhere(&noted.drives, offset, &root.encode(), Durability::Stable).await;
             let is_gone = |drive: DriveId| self.array.working(drive).is_none();
-            let parity = self.segments.borrow().stripe().parity;
+            let parity = self.space.segments.borrow().stripe().parity;
             if losses_by_root(&root, is_gone, parity) <= parity {
                 return Ok(root);
             }
@@ -352,7 +393,7 @@ impl<W: World> Pool<W> {
     /// Writes the pool's root to drives that do not have it: the power failed before it came to
     /// them.
     pub async fn spread_root(&self, drives: &[DriveId]) {
-        let root = self.roots.newest().clone();
+        let root = self.checkpoint.roots.newest().clone();
         let offset = Superblock::root_offset(root.generation.0);
         self.write_everywhere(drives, offset, &root.encode(), Durability::Stable).await;
     }
@@ -375,18 +416,18 @@ impl<W: World> Pool<W> {
     /// drive had no other left.
     async fn window_is_back(&self, window: &Window) {
         let added = window.striped.iter().chain(&window.journal);
-        let chunks: Vec<ChunkAddr> = self.segments.borrow().chunks_of(added).collect();
+        let chunks: Vec<ChunkAddr> = self.space.segments.borrow().chunks_of(added).collect();
         self.chunks_are_back(chunks).await;
     }
 
     fn install(&self, noted: Noted, root: Root, window: Window) {
-        let before = self.roots.install(root).members;
+        let before = self.checkpoint.roots.install(root).members;
         self.settle_awaiting_root();
-        self.relocation.settled(noted.relocated_columns);
-        if self.joining.get().is_some_and(|joining| self.is_member(joining.record.drive)) {
-            self.joining.set(None);
+        self.jobs.relocation.settled(noted.relocated_columns);
+        if self.membership.joining.get().is_some_and(|joining| self.is_member(joining.record.drive)) {
+            self.membership.joining.set(None);
         }
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         segments.end_note();
         segments.window_durable(Shape::Striped, window.striped);
         segments.window_durable(Shape::Journal, window.journal);
@@ -396,8 +437,8 @@ impl<W: World> Pool<W> {
         if self.unreleased().is_empty() {
             self.rebuild_ended();
         }
-        self.checkpointed_bytes.set(noted.written);
-        self.checkpointed_records.set(noted.records);
+        self.checkpoint.bytes_before.set(noted.written);
+        self.checkpoint.records_before.set(noted.records);
         self.count(|counters| counters.checkpoints += 1);
         self.refresh_limit();
         self.requests.written(self.fresh_entries());
@@ -406,7 +447,7 @@ impl<W: World> Pool<W> {
             self.requests.lose_drive();
         }
         self.let_go_of_drives(&before);
-        self.roots.announce();
+        self.checkpoint.roots.announce();
     }
 
     /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in
@@ -419,10 +460,10 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The members of the root `generation`, if no segment counts on them, and none has fewer columns of
-/// parity than the level, which would make it count on others more than it should: who is lost is
-/// released, once a root before has called it absent; who is `leaving`, or came back under another
-/// number, is none any more.
+/// The members of the root `generation`, if no segment counts on them, and none has fewer columns
+/// of parity than the level, which would make it count on others more than it should: who is lost
+/// is released, once a root before has called it absent; who is `leaving`, or came back under
+/// another number, is none any more.
 ///
 /// The root before may count on a drive that this one is the first to miss. Where the power fails
 /// while this root is on one drive alone, the others open the pool with that one. If this root

@@ -18,14 +18,14 @@ pub struct Invented {
 impl<W: World> Store<W> {
     /// Adds so many segments that hold nothing, of each of which some half is said to live.
     pub fn invent_segments(&self, count: usize) -> Invented {
-        let (drives, lsn) = (self.pool.allocation_targets(), self.pool.lsns.next());
-        let segments = self.pool.segments.borrow_mut().invent(count, &drives, lsn);
+        let (drives, lsn) = (self.pool.allocation_targets(), self.pool.writer.lsns.next());
+        let segments = self.pool.space.segments.borrow_mut().invent(count, &drives, lsn);
         Invented { segments, chance: RefCell::new(XorShift::new(2)) }
     }
 
     /// Discards so many blocks at random places of what was invented, as hosts do that overwrite.
     pub fn discard_invented(&self, invented: &Invented, blocks: u64) {
-        let mut segments = self.pool.segments.borrow_mut();
+        let mut segments = self.pool.space.segments.borrow_mut();
         let mut chance = invented.chance.borrow_mut();
         for _ in 0..blocks {
             let id = invented.segments[chance.below(invented.segments.len() as u64) as usize];

@@ -16,3 +16,33 @@ pub(crate) mod scrub;
 pub(crate) mod share;
 pub(crate) mod sweep;
 pub(crate) mod trim;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use ashlar_block::VolumeId;
+use collect::worth::Worth;
+use purge::Purge;
+use rebalance::Rebalance;
+use rebuild::Rebuild;
+use relocate::Relocation;
+use scrub::Scrub;
+use sweep::Sweep;
+use trim::Trim;
+
+/// How far each job has come.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    pub collecting: Worth,
+    /// The sweep that is on its way.
+    pub sweep: Cell<Option<Sweep>>,
+    /// The purge of a deleted volume, if one is under way.
+    pub purge: Cell<Option<Purge>>,
+    /// Deleted volumes of which a part of the map cannot be read.
+    pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
+    pub rebuild: Rebuild,
+    pub rebalance: Rebalance,
+    pub relocation: Relocation,
+    pub scrub: Scrub,
+    pub trim: Trim,
+}

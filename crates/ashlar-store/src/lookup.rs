@@ -54,7 +54,7 @@ type AllNeeded = SmallVec<[(Key, Needed); NEEDED_INLINE]>;
 impl<W: World> Pool<W> {
     /// Calls `with` with the newest value of `key`, in the same turn in which that is the newest.
     pub async fn lookup<T>(&self, key: &Key, with: impl FnOnce(Value) -> T) -> Result<T, IoError> {
-        let pages = AtHand::new(&self.pages);
+        let pages = AtHand::new(&self.map.pages);
         loop {
             match self.look(key, &pages) {
                 Look::Value(value) => return Ok(with(value)),
@@ -73,7 +73,7 @@ impl<W: World> Pool<W> {
         found: &mut Vec<T>,
         with: impl Fn(usize, Value) -> Option<T>,
     ) -> Result<(), IoError> {
-        let pages = AtHand::new(&self.pages);
+        let pages = AtHand::new(&self.map.pages);
         loop {
             found.clear();
             let needed =

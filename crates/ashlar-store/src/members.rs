@@ -1,4 +1,6 @@
-//! Which drives a pool is opened with: the newest root, and who belongs to it.
+//! Members: which drives a pool is opened with, how drives join and leave, and the lease.
+//!
+//! Here: the newest root, and who belongs to it.
 
 pub(crate) mod add;
 pub(crate) mod create;
@@ -10,7 +12,8 @@ pub(crate) mod remove;
 pub(crate) mod restore;
 mod silence;
 
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Clock, Device, DriveId, DriveUuid, PoolUuid, within};
@@ -20,9 +23,50 @@ use ashlar_format::superblock::Superblock;
 use ashlar_format::table::{FirstTable, TABLE_AREA_BYTES, decode_first_table};
 use ashlar_raid::Geometry;
 use futures_util::future::join_all;
+use tokio::sync::Mutex;
 
+use crate::members::add::Joining;
 use crate::members::create::FIRST_ROOT;
+use crate::members::lease::Lease;
 use crate::recovery::OpenError;
+
+/// What a pool knows of its drives beside what the newest root says.
+pub(crate) struct Membership {
+    pub lease: Lease,
+    /// Drives that work and that are to be members no more: nothing new goes to them. See
+    /// `remove.rs`.
+    pub leaving: RefCell<BTreeSet<DriveId>>,
+    /// Drives that were lost because they were away. See `remove.rs`.
+    pub gone: RefCell<BTreeSet<DriveId>>,
+    /// Drives that the pool has let go of, until their owner asks for them.
+    pub departed: RefCell<Vec<DriveUuid>>,
+    /// A member that the next root is the first to name.
+    pub joining: Cell<Option<Joining>>,
+    /// Identities that drives were to come back under, with those that they had: they may have them
+    /// although they did not come back.
+    pub renamings: RefCell<BTreeMap<DriveUuid, DriveUuid>>,
+    /// Held while a drive is added.
+    pub adding: Mutex<()>,
+    /// Held while superblocks of members are written that say another size, or are compared.
+    pub labels: Mutex<()>,
+}
+
+impl Membership {
+    /// As a root says.
+    pub fn of(root: &Root) -> Self {
+        let leaving = root.members.iter().filter(|member| member.state == MemberState::Leaving);
+        Membership {
+            lease: Lease::default(),
+            leaving: RefCell::new(leaving.map(|member| member.drive).collect()),
+            gone: RefCell::default(),
+            departed: RefCell::default(),
+            joining: Cell::default(),
+            renamings: RefCell::default(),
+            adding: Mutex::default(),
+            labels: Mutex::default(),
+        }
+    }
+}
 
 /// A drive that has been found to be a member of the pool.
 pub struct FoundDrive<D> {
@@ -182,8 +226,8 @@ impl Loss {
         }
     }
 
-    /// Those members of a root that are lost and that it counts on. Whether the root came to more
-    /// than one drive nobody knows who sees it on one: whom it is the first to miss counts as missed.
+    /// Those members of a root that are lost and that it counts on. Who sees a root on one drive
+    /// does not know whether it came to others: whom it is the first to miss counts as missed.
     fn by(root: &Root, is_lost: impl Fn(DriveId) -> bool) -> Self {
         let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
         let lost = counted.filter(|member| is_lost(member.drive));

@@ -1,54 +1,35 @@
 //! An open pool: all its state, each piece with one owner, and what holds them together.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, World};
+use ashlar_block::{DriveId, Nanos, PoolUuid, World};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::features::Features;
-use ashlar_format::ids::{GroupKey, Incarnation, Lsn, ShardId};
-use ashlar_format::location::{Pointer, SegmentId};
-use ashlar_format::root::{LINE_MAX, MemberState, Root};
+use ashlar_format::ids::{Incarnation, ShardId};
+use ashlar_format::root::{LINE_MAX, Root};
 use ashlar_format::superblock::{Secret, Superblock};
 use ashlar_raid::{Array, Level};
 use futures_util::future::select;
-use tokio::sync::Mutex;
 
 use crate::base::halt::Halt;
 use crate::base::options::Options;
-use crate::base::recycle::Recycler;
 use crate::base::requests::Requests;
 use crate::base::root_watch::RootWatch;
-use crate::checkpoint::catalog_pages::CatalogPages;
+use crate::checkpoint::Checkpointer;
 use crate::checkpoint::table::TableTrees;
-use crate::jobs::collect::worth::Worth;
-use crate::jobs::purge::Purge;
-use crate::jobs::rebalance::Rebalance;
-use crate::jobs::rebuild::Rebuild;
-use crate::jobs::relocate::Relocation;
-use crate::jobs::scrub::Scrub;
-use crate::jobs::sweep::Sweep;
-use crate::jobs::trim::Trim;
-use crate::lookup::read::Found;
-use crate::map::cache::PageCache;
+use crate::jobs::Jobs;
+use crate::map::Map;
 use crate::map::shard::Shard;
-use crate::members::add::Joining;
-use crate::members::lease::Lease;
+use crate::members::Membership;
 use crate::members::naming::{Label, Naming};
-use crate::space::ledger::Ledger;
-use crate::space::pace::Pace;
-use crate::space::refusals::Refusals;
-use crate::space::segments::{Claim, Segments};
+use crate::space::Allocator;
+use crate::space::segments::Segments;
 use crate::upkeep::UpkeepState;
-use crate::writer::append::Streams;
-use crate::writer::batch::{self, Item};
-use crate::writer::commit::{CommitQueue, Ticket};
-use crate::writer::destage::Destage;
-use crate::writer::heat::Heat;
+use crate::writer::Writer;
 use crate::writer::lsns::LsnTracker;
-use crate::writer::zeroing::Updates;
 
 /// What a pool is: all but its name for ever.
 #[derive(Clone, Debug)]
@@ -129,94 +110,22 @@ pub struct Counters {
     pub blocks_unrecovered: u64,
 }
 
-/// Lists that operations use one after the other.
-#[derive(Default)]
-pub(crate) struct Lists {
-    pub items: Recycler<Item>,
-    pub pointers: Recycler<Option<Pointer>>,
-    pub tickets: Recycler<Ticket>,
-    pub found: Recycler<Found>,
-}
-
 /// An open pool.
 pub(crate) struct Pool<W: World> {
     pub world: W,
     pub options: Options,
     pub identity: Identity,
-    pub incarnation: Incarnation,
     pub array: Rc<Array<W::Device>>,
-    pub lease: Lease,
-    pub segments: Rc<RefCell<Segments>>,
-    pub ledger: Ledger,
-    pub shards: RefCell<Vec<Shard>>,
-    pub pages: PageCache,
-    pub lsns: LsnTracker,
-    pub streams: Streams,
-    pub commit: CommitQueue,
-    pub lists: Lists,
-    pub batch_scratch: RefCell<batch::Scratch>,
-    pub destage: Destage,
+    pub space: Allocator,
+    pub map: Map,
+    pub writer: Writer,
+    pub checkpoint: Checkpointer,
+    /// Volumes, settings and figures that roots keep.
     pub catalog: RefCell<Catalog>,
-    pub roots: RootWatch,
-    /// Batches that lack what was to go to these drives, whose absence is in no durable root yet.
-    pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
-    /// Drives that work and that are to be members no more: nothing new goes to them. See
-    /// `members/remove.rs`.
-    pub leaving: RefCell<BTreeSet<DriveId>>,
-    /// Identities that drives were to come back under, with those that they had: they may have them
-    /// although they did not come back.
-    pub renamings: RefCell<BTreeMap<DriveUuid, DriveUuid>>,
-    /// Drives that were lost because they were away. See `members/remove.rs`.
-    pub gone: RefCell<BTreeSet<DriveId>>,
-    /// Drives that the pool has let go of, until their owner asks for them.
-    pub departed: RefCell<Vec<DriveUuid>>,
+    pub jobs: Jobs,
     pub requests: Requests,
     pub upkeep: UpkeepState,
-    pub collecting: Worth,
-    pub rebuild: Rebuild,
-    pub rebalance: Rebalance,
-    pub relocation: Relocation,
-    pub scrub: Scrub,
-    pub trim: Trim,
-    pub heat: Heat,
-    pub pace: Pace,
-    pub refusals: Refusals,
-    /// Room was short for the loss of one more drive when it was looked last.
-    pub short_for_loss: Cell<bool>,
-    /// What pages of the checkpoint under way may take of the window.
-    pub checkpoint_claim: Cell<Claim>,
-    /// Bytes that may live. See [`Pool::refresh_limit`].
-    pub limit_bytes: Cell<u64>,
-    /// Data columns of the narrowest segments that drives have room for. Refreshed with that.
-    pub narrowest_data: Cell<usize>,
-    /// The sweep that is on its way.
-    pub sweep: Cell<Option<Sweep>>,
-    /// Held while a drive is added.
-    pub adding: Mutex<()>,
-    /// Held while superblocks of members are written that say another size, or are compared.
-    pub labels: Mutex<()>,
-    /// A member that the next root is the first to name.
-    pub joining: Cell<Option<Joining>>,
-    /// Until this start has come to a root: segments in which nothing lived by the root before.
-    pub empty_at_start: RefCell<BTreeSet<SegmentId>>,
-    /// Held while a volume is resized.
-    pub resizing: Mutex<()>,
-    /// What zeros that are on their way may still take.
-    pub zeroing: OnceCell<Updates>,
-    /// Groups that stay held until nothing is on its way. See `lookup/hold.rs`.
-    pub outlived_holds: RefCell<Vec<(ShardId, Vec<GroupKey>)>>,
-    /// Deleted volumes of which a part of the map cannot be read.
-    pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
-    /// How far the purge of a deleted volume is, if one is under way.
-    pub purge: Cell<Option<Purge>>,
-    /// The catalog's pages, as the root has them.
-    pub catalog_pages: RefCell<CatalogPages>,
-    /// The segment table's pages, as the root has them.
-    pub table: RefCell<TableTrees>,
-    /// [`Counters::bytes_to_drives`] when the last checkpoint began.
-    pub checkpointed_bytes: Cell<u64>,
-    /// [`LsnTracker::records`] then.
-    pub checkpointed_records: Cell<u64>,
+    pub membership: Membership,
     pub counters: Cell<Counters>,
     pub halt: Halt,
 }
@@ -237,11 +146,6 @@ pub(crate) struct Parts<W: World> {
     pub absent: BTreeSet<DriveId>,
 }
 
-fn leaving_in(root: &Root) -> BTreeSet<DriveId> {
-    let leaving = root.members.iter().filter(|member| member.state == MemberState::Leaving);
-    leaving.map(|member| member.drive).collect()
-}
-
 /// The time, for what has no world of its own.
 pub(crate) fn clock_of<W: World>(world: &W) -> impl Fn() -> Nanos + use<W> {
     let world = world.clone();
@@ -251,61 +155,23 @@ pub(crate) fn clock_of<W: World>(world: &W) -> impl Fn() -> Nanos + use<W> {
 impl<W: World> Pool<W> {
     /// A pool of these parts. Nothing runs yet.
     pub fn new(parts: Parts<W>) -> Rc<Self> {
-        let segments = Rc::new(RefCell::new(parts.segments));
-        let ledger = Ledger::new(segments.clone());
+        let map_memory_bytes = parts.options.map_memory_bytes;
+        let membership = Membership::of(&parts.root);
+        let roots = RootWatch::new(parts.root, parts.absent);
         Rc::new(Pool {
-            pages: PageCache::new(parts.options.map_memory_bytes / 2),
             world: parts.world,
             options: parts.options,
             identity: parts.identity,
-            incarnation: parts.incarnation,
             array: parts.array,
-            lease: Lease::default(),
-            segments,
-            ledger,
-            shards: RefCell::new(parts.shards),
-            lsns: parts.lsns,
-            streams: Streams::default(),
-            commit: CommitQueue::default(),
-            lists: Lists::default(),
-            batch_scratch: RefCell::default(),
-            destage: Destage::default(),
+            space: Allocator::new(parts.segments),
+            map: Map::new(parts.shards, map_memory_bytes / 2),
+            writer: Writer::new(parts.lsns),
+            checkpoint: Checkpointer::new(parts.incarnation, roots, parts.table),
             catalog: RefCell::new(parts.catalog),
-            leaving: RefCell::new(leaving_in(&parts.root)),
-            renamings: RefCell::default(),
-            gone: RefCell::default(),
-            departed: RefCell::default(),
-            roots: RootWatch::new(parts.root, parts.absent),
-            awaiting_root: RefCell::default(),
+            jobs: Jobs::default(),
             requests: Requests::default(),
             upkeep: UpkeepState::default(),
-            collecting: Worth::default(),
-            rebuild: Rebuild::default(),
-            rebalance: Rebalance::default(),
-            relocation: Relocation::default(),
-            scrub: Scrub::default(),
-            trim: Trim::default(),
-            heat: Heat::default(),
-            pace: Pace::default(),
-            refusals: Refusals::default(),
-            short_for_loss: Cell::new(false),
-            checkpoint_claim: Cell::new(Claim::Checkpoint),
-            limit_bytes: Cell::new(0),
-            narrowest_data: Cell::new(usize::MAX),
-            sweep: Cell::default(),
-            adding: Mutex::default(),
-            labels: Mutex::default(),
-            joining: Cell::default(),
-            empty_at_start: RefCell::default(),
-            resizing: Mutex::default(),
-            zeroing: OnceCell::new(),
-            outlived_holds: RefCell::default(),
-            unpurgeable: RefCell::default(),
-            purge: Cell::default(),
-            catalog_pages: RefCell::default(),
-            table: RefCell::new(parts.table),
-            checkpointed_bytes: Cell::new(0),
-            checkpointed_records: Cell::new(0),
+            membership,
             counters: Cell::default(),
             halt: Halt::default(),
         })
@@ -313,7 +179,7 @@ impl<W: World> Pool<W> {
 
     /// Works on one shard. Never across an await.
     pub fn with_shard<T>(&self, id: ShardId, work: impl FnOnce(&mut Shard) -> T) -> T {
-        work(&mut self.shards.borrow_mut()[usize::from(id.0)])
+        work(&mut self.map.shards.borrow_mut()[usize::from(id.0)])
     }
 
     /// Changes the counters.
@@ -330,13 +196,13 @@ impl<W: World> Pool<W> {
 
     /// Drives that new segments may lie on.
     pub fn allocation_targets(&self) -> Vec<DriveId> {
-        let leaving = self.leaving.borrow();
+        let leaving = self.membership.leaving.borrow();
         self.array.working_drives().into_iter().filter(|drive| !leaving.contains(drive)).collect()
     }
 
     /// How many those are; asked at every write.
     pub fn allocation_target_count(&self) -> usize {
-        let leaving = self.leaving.borrow();
+        let leaving = self.membership.leaving.borrow();
         let leave = leaving.iter().filter(|drive| self.array.working(**drive).is_some()).count();
         self.array.working_count() - leave
     }
@@ -345,14 +211,14 @@ impl<W: World> Pool<W> {
     /// before its root used segments and LSNs that the next one used again: what is left of it
     /// counts nowhere, even where a drive has lost a write.
     pub fn is_of_a_root(&self, incarnation: Incarnation) -> bool {
-        let line = &self.roots.newest().line;
+        let line = &self.checkpoint.roots.newest().line;
         let is_named = line.iter().any(|(named, _)| *named == incarnation);
-        is_named || incarnation == self.incarnation || line.len() >= LINE_MAX
+        is_named || incarnation == self.checkpoint.incarnation || line.len() >= LINE_MAX
     }
 
     /// A drive that the newest root calls a member has been given up.
     pub fn has_lost_a_drive(&self) -> bool {
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let mut members = root.members.iter().filter(|member| member.state.takes_part());
         members.any(|member| self.array.working(member.drive).is_none())
     }
@@ -395,10 +261,10 @@ impl<W: World> Pool<W> {
     fn refuse_waiting(&self) {
         let halted = self.halt.check();
         let Err(error) = &halted else { return };
-        self.commit.fail_all(error);
+        self.writer.commit.fail_all(error);
         // Those whom no checkpoint will answer any more.
         self.requests.answer_checkpoints(&halted);
-        self.roots.announce();
+        self.checkpoint.roots.announce();
         self.requests.notify();
     }
 }

@@ -276,20 +276,21 @@ impl<W: World> Pool<W> {
         behind: &[DriveId],
         opened: &mut Opened,
     ) -> Result<(), OpenError> {
-        let root = self.roots.newest().clone();
+        let root = self.checkpoint.roots.newest().clone();
         // First: what it writes may lie where the root before still has something. A start after a
         // crash must not choose that one, whichever drives are away then.
         self.spread_root(behind).await;
         self.load_table(table).await?;
         self.load_catalog(&root).await?;
         self.load_shards(&root).await?;
-        *self.empty_at_start.borrow_mut() = self.segments.borrow().reclaimable(root.replay_floor);
+        *self.checkpoint.empty_at_start.borrow_mut() =
+            self.space.segments.borrow().reclaimable(root.replay_floor);
         self.replay(&root, opened).await?;
         if opened.unclean {
-            self.roots.count_unclean_start();
+            self.checkpoint.roots.count_unclean_start();
         }
         let done = self.checkpoint(false).await;
-        self.empty_at_start.take();
+        self.checkpoint.empty_at_start.take();
         Ok(done?)
     }
 
@@ -329,12 +330,12 @@ impl<W: World> Pool<W> {
     /// where the next one writes.
     fn begin_numbers_above(&self, newest: Lsn) {
         let skipped = self.world.random_u64() % SKIPPED_BATCHES_MAX;
-        self.lsns.skip_past(Lsn(newest.0 + skipped * Lsn::REACTORS));
+        self.writer.lsns.skip_past(Lsn(newest.0 + skipped * Lsn::REACTORS));
     }
 
     /// A clean root has nothing behind it: what lies in its window is older.
     fn settle_clean(&self) {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let of = |state| move |(id, segment): (SegmentId, &Segment)| (segment.state == state).then_some(id);
         let window: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Window)).collect();
         let open: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Open)).collect();
@@ -349,6 +350,7 @@ impl<W: World> Pool<W> {
             SegmentState::Sealed | SegmentState::Condemned => segment.last_lsn >= root.replay_floor,
         };
         let segments: Vec<(SegmentId, Lsn, Rc<Geometry>)> = self
+            .space
             .segments
             .borrow()
             .iter()
@@ -402,7 +404,7 @@ impl<W: World> Pool<W> {
 
     /// Whether this start has not come to a root yet.
     pub fn is_recovering(&self) -> bool {
-        self.roots.newest().incarnation() != self.incarnation
+        self.checkpoint.roots.newest().incarnation() != self.checkpoint.incarnation
     }
 
     /// Makes segments usable that no durable root names. False if this start has a root already, or
@@ -414,15 +416,17 @@ impl<W: World> Pool<W> {
         if !self.is_recovering() {
             return false;
         }
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let wanted = segments.usable_striped() as usize + EXTENSION_SEGMENTS;
-        let mut added =
-            segments.form_window(Shape::Striped, wanted, &self.allocation_targets(), self.lsns.next());
+        let homes = self.allocation_targets();
+        let form = |segments: &mut Segments| {
+            segments.form_window(Shape::Striped, wanted, &homes, self.writer.lsns.next())
+        };
+        let mut added = form(&mut segments);
         if added.is_empty() {
             // Nothing that the root names lives in these, and nothing that is replayed.
-            self.empty_at_start.take().into_iter().for_each(|id| drop(segments.free(id)));
-            added =
-                segments.form_window(Shape::Striped, wanted, &self.allocation_targets(), self.lsns.next());
+            self.checkpoint.empty_at_start.take().into_iter().for_each(|id| drop(segments.free(id)));
+            added = form(&mut segments);
         }
         let has_added = !added.is_empty();
         segments.window_durable(Shape::Striped, added);
@@ -441,7 +445,7 @@ impl<W: World> Pool<W> {
             let bytes = AlignedBuf::copy_of(&columns[location.column()][start..start + location.bytes()]);
             Fragment { bytes: FragmentBytes::Own(bytes), codec: location.codec(), crc }
         };
-        let mut items: Vec<Item> = header
+        let items: Vec<Item> = header
             .records
             .iter()
             .filter(|record| !matches!(record.kind, RecordKind::Page(_)))
@@ -452,6 +456,14 @@ impl<W: World> Pool<W> {
                 fragment: Some(fragment(location, record.crc)),
             })
             .collect();
+        let mut pointers = self.append_anew(items).await?.into_iter();
+        let stored =
+            |record: &Record| record.location.is_some() && !matches!(record.kind, RecordKind::Page(_));
+        Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
+    }
+
+    /// Returns where they are, in their order.
+    async fn append_anew(&self, mut items: Vec<Item>) -> Result<Vec<Pointer>, OpenError> {
         let mut pointers = Vec::new();
         while !items.is_empty() {
             let take =
@@ -462,19 +474,13 @@ impl<W: World> Pool<W> {
                 Err(WindowEmpty) => return Err(OpenError::NoRoom),
             };
             if self.write_for_root(&mut appended).await.is_none() {
-                return Err(self
-                    .halt
-                    .check()
-                    .expect_err("a batch that cannot be written halts the pool")
-                    .into());
+                let halted = self.halt.check();
+                return Err(halted.expect_err("a batch that cannot be written halts the pool").into());
             }
-            self.lsns.published(appended.lsn);
+            self.writer.lsns.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }
-        let mut pointers = pointers.into_iter();
-        let stored =
-            |record: &Record| record.location.is_some() && !matches!(record.kind, RecordKind::Page(_));
-        Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
+        Ok(pointers)
     }
 }
 

@@ -12,3 +12,41 @@ pub(crate) mod room;
 pub(crate) mod segments;
 pub(crate) mod stripes;
 pub(crate) mod window;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use ledger::Ledger;
+use pace::Pace;
+use refusals::Refusals;
+use segments::Segments;
+
+/// What a pool knows of its room.
+pub(crate) struct Allocator {
+    pub segments: Rc<RefCell<Segments>>,
+    /// Live counts, as the maps change them.
+    pub ledger: Ledger,
+    pub pace: Pace,
+    pub refusals: Refusals,
+    /// Room was short for the loss of one more drive when it was looked last.
+    pub short_for_loss: Cell<bool>,
+    /// Bytes that may live. See `capacity.rs`.
+    pub limit_bytes: Cell<u64>,
+    /// Data columns of the narrowest segments that drives have room for. Refreshed with that.
+    pub narrowest_data: Cell<usize>,
+}
+
+impl Allocator {
+    pub fn new(segments: Segments) -> Self {
+        let segments = Rc::new(RefCell::new(segments));
+        Allocator {
+            ledger: Ledger::new(segments.clone()),
+            segments,
+            pace: Pace::default(),
+            refusals: Refusals::default(),
+            short_for_loss: Cell::new(false),
+            limit_bytes: Cell::new(0),
+            narrowest_data: Cell::new(usize::MAX),
+        }
+    }
+}

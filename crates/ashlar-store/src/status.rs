@@ -136,14 +136,14 @@ fn came_back_as(members: &[MemberRecord], record: &MemberRecord) -> Option<Drive
 impl<W: World> Pool<W> {
     /// How the pool is.
     pub fn status(&self) -> PoolStatus {
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let of_shard = |shard: &Shard| shard.buffer.bytes() + shard.index.bytes();
-        let shards_bytes: usize = self.shards.borrow().iter().map(of_shard).sum();
+        let shards_bytes: usize = self.map.shards.borrow().iter().map(of_shard).sum();
         PoolStatus {
             uuid: self.identity.pool,
             name: self.name(),
             level: self.identity.level,
-            data_columns: self.segments.borrow().stripe().data,
+            data_columns: self.space.segments.borrow().stripe().data,
             drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
             space: self.space(),
             worst_loss: self.worst_loss(),
@@ -159,7 +159,7 @@ impl<W: World> Pool<W> {
             trim: self.trim_report(),
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
-            map_bytes: (shards_bytes + self.pages.bytes()) as u64,
+            map_bytes: (shards_bytes + self.map.pages.bytes()) as u64,
             activity: self.activity(),
         }
     }
@@ -173,7 +173,7 @@ impl<W: World> Pool<W> {
             (None, state) if member.is_some() && state.takes_part() => {
                 self.condition_of_working(record.drive)
             }
-            _ => came_back_as(&self.roots.newest().members, record)
+            _ => came_back_as(&self.checkpoint.roots.newest().members, record)
                 .map_or(DriveCondition::Absent, DriveCondition::Returned),
         };
         let is_failed = failure.is_some();
@@ -197,18 +197,22 @@ impl<W: World> Pool<W> {
     }
 
     fn condition_of_working(&self, drive: DriveId) -> DriveCondition {
-        if self.leaving.borrow().contains(&drive) { DriveCondition::Leaving } else { DriveCondition::Online }
+        if self.membership.leaving.borrow().contains(&drive) {
+            DriveCondition::Leaving
+        } else {
+            DriveCondition::Online
+        }
     }
 
     fn rebuild_progress(&self) -> Option<Progress> {
         let unreleased = self.unreleased();
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let all = segments.summary().bytes_to_restore(&unreleased);
-        let bytes_left = all.saturating_sub(self.relocation.bytes_begun());
+        let bytes_left = all.saturating_sub(self.jobs.relocation.bytes_begun());
         // When all is moved, roots have to say so: until then the rebuild is not done.
         let is_done = bytes_left == 0 && unreleased.is_empty();
         let goes_on = !is_done && self.could_restore();
-        goes_on.then(|| self.rebuild.done.progress(bytes_left, self.world.now()))
+        goes_on.then(|| self.jobs.rebuild.done.progress(bytes_left, self.world.now()))
     }
 }
 

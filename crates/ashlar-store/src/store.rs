@@ -206,7 +206,7 @@ impl<W: World> Store<W> {
 
     /// Drives that are no members any more since the last call: the pool has let go of them.
     pub fn take_departed(&self) -> Vec<DriveUuid> {
-        self.pool.departed.take()
+        self.pool.membership.departed.take()
     }
 
     /// A drive that was to be removed stays.
@@ -301,7 +301,7 @@ impl<W: World> Store<W> {
     /// returns.
     pub async fn resize_volume(&self, id: VolumeId, blocks: u64) -> Result<(), IoError> {
         check_size(blocks)?;
-        let _turn = self.pool.resizing.lock().await;
+        let _turn = self.pool.writer.resizing.lock().await;
         let before = self.live(id)?.blocks;
         if blocks < before {
             // First the size, so that nothing is written behind it any more.
@@ -317,7 +317,7 @@ impl<W: World> Store<W> {
     /// Gives back what lies beyond the ends of volumes: a crash may have come while they were made
     /// smaller.
     async fn zero_tails(self) {
-        let _turn = self.pool.resizing.lock().await;
+        let _turn = self.pool.writer.resizing.lock().await;
         for (id, volume) in self.volumes() {
             if volume.state == VolumeState::Live {
                 // Nobody has written behind an end since the pool was opened.
@@ -361,7 +361,7 @@ impl<W: World> Store<W> {
     /// high for a while.
     pub fn usage(&self, id: VolumeId) -> Usage {
         let family = self.pool.catalog.borrow().volumes.get(&id).map(|volume| volume.family);
-        family.map(|family| self.pool.ledger.usage(family)).unwrap_or_default()
+        family.map(|family| self.pool.space.ledger.usage(family)).unwrap_or_default()
     }
 
     // --- blocks ----------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ impl<W: World> Store<W> {
     async fn write_blocks(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
         let count = data.len() / BLOCK_BYTES;
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
-        let mut items = self.pool.lists.items.list();
+        let mut items = self.pool.writer.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
         let _updates = self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
@@ -393,7 +393,7 @@ impl<W: World> Store<W> {
             counters.blocks_written += count as u64;
             counters.bytes_stored += stored.slots * SLOT_BYTES as u64;
         });
-        let mut units = cut(items, self.unit_blocks_max(), &self.pool.lists.items);
+        let mut units = cut(items, self.unit_blocks_max(), &self.pool.writer.lists.items);
         let last = units.pop().expect("a write has blocks");
         if units.is_empty() {
             return self.pool.commit(last).await;

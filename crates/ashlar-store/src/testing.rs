@@ -121,7 +121,7 @@ fn finish_write(pool: &Pool<StillWorld>, mut appended: Appended) {
     for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
         pool.publish_item(item, *pointer);
     }
-    pool.lsns.published(appended.lsn);
+    pool.writer.lsns.published(appended.lsn);
 }
 
 /// Where such a block is.

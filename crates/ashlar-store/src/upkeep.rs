@@ -15,7 +15,6 @@ use ashlar_format::ids::Lsn;
 use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
-use crate::base::activity::Activity;
 use crate::jobs::audit::Audit;
 use crate::jobs::progress::Obstacle;
 use crate::map::need::{MapNeed, MapTask};
@@ -37,11 +36,11 @@ impl<W: World> Pool<W> {
     pub async fn upkeep_loop(self: Rc<Self>) {
         while !self.upkeep.stop.get() {
             let wants = self.wants();
-            self.pace.look(&wants.room);
+            self.space.pace.look(&wants.room);
             let task = choose(&wants);
             tracing::trace!(?task, ?wants, "upkeep");
             if wants.rebuild_lacks_room(task) {
-                self.rebuild.done.meets(Obstacle::NoRoom);
+                self.jobs.rebuild.done.meets(Obstacle::NoRoom);
             }
             match task {
                 Task::Rest => {
@@ -57,7 +56,7 @@ impl<W: World> Pool<W> {
             // Also after a rest, which may be over before it begins.
             self.world.yield_now().await;
         }
-        self.relocation.look_again();
+        self.jobs.relocation.look_again();
         self.upkeep.beside.all_ended().await;
         self.requests.answer_checkpoints(&Err(Cause::NotReady.into()));
         self.upkeep.audits_wanted.take();
@@ -81,6 +80,11 @@ impl<W: World> Pool<W> {
         let done = match task {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
+            Task::Scrub => return self.begin_scrub_step(),
+            Task::GiveUp(drive) => return self.array.give_up_faulty(drive),
+            Task::Refuse => return self.refuse_hosts(),
+            Task::DeclareFull => return self.requests.declare_full(),
+            Task::Rest => return,
             Task::Map(task) => self.work_on_map(task).await,
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge_step(volume).await,
@@ -88,45 +92,28 @@ impl<W: World> Pool<W> {
                 self.upkeep.map_turn.set(true);
                 self.collect_one(victim).await
             }
-            Task::Rebuild(task) => {
-                let done = self.rebuild_step(task).await;
-                self.pace.rested(self.world.now());
-                done
-            }
-            Task::Rebalance => {
-                let done = self.rebalance_step().await;
-                self.pace.rested(self.world.now());
-                done
-            }
-            Task::Scrub => {
-                self.begin_scrub_step();
-                Ok(())
-            }
-            Task::GiveUp(drive) => {
-                self.array.give_up_faulty(drive);
-                Ok(())
-            }
-            Task::Refuse => {
-                self.requests.refused_hosts();
-                self.refusals.refused_for_segment();
-                self.commit.refuse_waiting(&Cause::CapacityExceeded.into());
-                Ok(())
-            }
-            Task::DeclareFull => {
-                self.requests.declare_full();
-                Ok(())
-            }
-            Task::Rest => Ok(()),
+            Task::Rebuild(task) => self.rebuild_step(task).await,
+            Task::Rebalance => self.rebalance_step().await,
         };
+        if matches!(task, Task::Rebuild(_) | Task::Rebalance) {
+            self.space.pace.rested(self.world.now());
+        }
         match done {
             Err(AppendError::WindowEmpty) if self.checkpoint_makes_room() => self.ordered_checkpoint().await,
             Err(AppendError::WindowEmpty) => {
-                self.collecting.give_up();
+                self.jobs.collecting.give_up();
                 self.postpone_rebuild();
                 self.postpone_rebalance();
             }
             Ok(()) | Err(AppendError::Halted) => {}
         }
+    }
+
+    /// Hosts that wait for a segment get none.
+    fn refuse_hosts(&self) {
+        self.requests.refused_hosts();
+        self.space.refusals.refused_for_segment();
+        self.writer.commit.refuse_waiting(&Cause::CapacityExceeded.into());
     }
 
     async fn work_on_map(&self, task: MapTask) -> Result<(), AppendError> {
@@ -154,8 +141,8 @@ impl<W: World> Pool<W> {
     /// Whether there would be segments to open after a checkpoint. One that makes no room takes
     /// some: repeated, it takes the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
-        let (segments, drives) = (self.segments.borrow(), self.allocation_targets());
-        let gains = segments.placeable(&drives) > 0 || segments.has_reclaimable(self.lsns.floor());
+        let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
+        let gains = segments.placeable(&drives) > 0 || segments.has_reclaimable(self.writer.lsns.floor());
         gains && self.checkpoint_has_room(&segments, &drives)
     }
 
@@ -163,7 +150,7 @@ impl<W: World> Pool<W> {
         let wanted = self.requests.checkpoint_begins();
         if !wanted.is_empty() {
             // It makes garbage of what the one before it has written.
-            self.collecting.may_gain();
+            self.jobs.collecting.may_gain();
         }
         let done = self.checkpoint(false).await;
         if let Err(error) = &done {
@@ -184,9 +171,10 @@ impl<W: World> Pool<W> {
     }
 
     async fn audit_if_quiet(&self) -> Audited {
-        let begun = self.lsns.next();
-        let is_quiet =
-            || self.halt.why().is_some() || (self.lsns.floor(), self.lsns.next()) == (begun, begun);
+        let begun = self.writer.lsns.next();
+        let is_quiet = || {
+            self.halt.why().is_some() || (self.writer.lsns.floor(), self.writer.lsns.next()) == (begun, begun)
+        };
         if !is_quiet() {
             return Ok(None);
         }
@@ -200,7 +188,7 @@ impl<W: World> Pool<W> {
         loop {
             let halted = self.halt.begins();
             if self.halt.why().is_none() {
-                select(pin!(self.lsns.quiet()), pin!(halted)).await;
+                select(pin!(self.writer.lsns.quiet()), pin!(halted)).await;
             }
             if self.halt.is_closed() {
                 return Err(Cause::NotReady.into());
@@ -221,7 +209,7 @@ impl<W: World> Pool<W> {
 
     /// Hosts have changed what lives, by so many records.
     pub fn content_changed(&self, records: usize) {
-        self.collecting.content_changed();
+        self.jobs.collecting.content_changed();
         if self.upkeep.content_changed(records, self.world.now()) {
             self.requests.notify();
         }
@@ -233,7 +221,7 @@ impl<W: World> Pool<W> {
         while self.halt.why().is_none() {
             select(pin!(self.array.lacks_room()), pin!(self.halt.wait())).await;
             if self.array.out_of_room() {
-                self.commit.answer_all(&Cause::CapacityExceeded.into());
+                self.writer.commit.answer_all(&Cause::CapacityExceeded.into());
                 self.world.sleep(ROOM_RETRY).await;
                 self.array.retry_for_room();
             }
@@ -260,10 +248,10 @@ impl<W: World> Pool<W> {
                 None => std::future::pending().await,
             }
         };
-        let emptied = self.segments.borrow().emptied.clone();
+        let emptied = self.space.segments.borrow().emptied.clone();
         let (notify, emptied) = (pin!(self.requests.notified()), pin!(emptied.notified()));
         select(select(notify, emptied), select(pin!(ready), failed)).await;
-        self.pace.rested(self.world.now());
+        self.space.pace.rested(self.world.now());
     }
 
     /// Drives `work`, which may wait for a drive's absence to become durable; makes it so when it
@@ -311,7 +299,7 @@ impl<W: World> Pool<W> {
 
     /// The maps have taken what a batch says. What it held back may be had now.
     pub fn published(&self, batch: Lsn) {
-        self.lsns.published(batch);
+        self.writer.lsns.published(batch);
         if self.requests.hosts_want_segment() {
             self.requests.notify();
         }
@@ -320,14 +308,14 @@ impl<W: World> Pool<W> {
     fn wants(&self) -> Wants {
         self.release_outlived();
         let drives = self.allocation_targets();
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let checkpoint = self.checkpoint_need(&segments, &drives);
         let mut room = self.room_for_segments(&segments, &drives);
         let is_wanted = room.is_short() || room.hosts_wait || room.moves_wait || room.writes_wait;
         if is_wanted && checkpoint.has_room {
-            room.reclaimable = segments.reclaimable_count(self.lsns.floor());
+            room.reclaimable = segments.reclaimable_count(self.writer.lsns.floor());
         }
-        let victim = if is_wanted { self.victim(&segments, &drives, self.lsns.floor()) } else { None };
+        let victim = if is_wanted { self.victim(&segments, &drives, self.writer.lsns.floor()) } else { None };
         let buffer_bytes_max = self.options.map_memory_bytes / 2;
         Wants {
             is_halted: self.halt.why().is_some(),
@@ -335,7 +323,7 @@ impl<W: World> Pool<W> {
             faulty: self.faulty_drive(),
             checkpoint,
             room,
-            map: MapNeed::of(&self.shards.borrow(), self.upkeep.merged.get(), buffer_bytes_max),
+            map: MapNeed::of(&self.map.shards.borrow(), self.upkeep.merged.get(), buffer_bytes_max),
             map_turn: self.upkeep.map_turn.get(),
             sweep: self.sweep_need(),
             purge: self.next_purge(&segments, &drives),
@@ -367,7 +355,7 @@ impl<W: World> Pool<W> {
     /// Whether there would be more to free or collect if every batch had been published and every
     /// read had ended.
     fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
-        segments.summary().has_empty() || self.victim(segments, drives, self.lsns.next()).is_some()
+        segments.summary().has_empty() || self.victim(segments, drives, self.writer.lsns.next()).is_some()
     }
 }
 

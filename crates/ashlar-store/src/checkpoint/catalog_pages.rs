@@ -134,8 +134,8 @@ impl CatalogPages {
 impl<W: World> Pool<W> {
     /// Writes what has changed of the catalog. Returns where it begins.
     pub(super) async fn write_catalog(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
-        if !self.catalog_pages.borrow().are_stale_for(catalog) {
-            return Ok(self.roots.newest().catalog);
+        if !self.checkpoint.catalog_pages.borrow().are_stale_for(catalog) {
+            return Ok(self.checkpoint.roots.newest().catalog);
         }
         match whole_page(catalog) {
             Some(page) => self.write_whole_catalog(catalog, page).await.map(Some),
@@ -151,17 +151,17 @@ impl<W: World> Pool<W> {
         let new = vec![NewPage::listed(PageKind::Catalog, page.clone())];
         let at = self.append_map(new).await?.pop().expect("one page");
         let pages = CatalogPages::loaded_whole(catalog.clone(), page, at);
-        let before = self.catalog_pages.replace(pages);
+        let before = self.checkpoint.catalog_pages.replace(pages);
         self.discard_catalog_pages(before.pages());
         Ok(at)
     }
 
     async fn write_catalog_in_items(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
-        let whole = self.catalog_pages.borrow_mut().whole.take();
+        let whole = self.checkpoint.catalog_pages.borrow_mut().whole.take();
         self.discard_catalog_pages(whole.into_iter().map(|(_, at)| at));
-        let (due, gone) = self.catalog_pages.borrow().due(catalog);
+        let (due, gone) = self.checkpoint.catalog_pages.borrow().due(catalog);
         for item in gone {
-            let entry = self.catalog_pages.borrow_mut().items.remove(&item);
+            let entry = self.checkpoint.catalog_pages.borrow_mut().items.remove(&item);
             self.discard_catalog_pages(entry.into_iter().flat_map(|entry| entry.pages));
         }
         let mut some = Vec::new();
@@ -176,13 +176,13 @@ impl<W: World> Pool<W> {
             }
         }
         self.write_catalog_items(some).await?;
-        self.catalog_pages.borrow_mut().written = catalog.clone();
+        self.checkpoint.catalog_pages.borrow_mut().written = catalog.clone();
         self.write_catalog_directories().await?;
         self.write_catalog_list().await
     }
 
     fn discard_catalog_pages(&self, pages: impl Iterator<Item = Pointer>) {
-        pages.for_each(|page| self.ledger.discard_page(page));
+        pages.for_each(|page| self.space.ledger.discard_page(page));
     }
 
     async fn write_catalog_items(&self, items: Vec<Item>) -> Result<(), CheckpointError> {
@@ -192,7 +192,7 @@ impl<W: World> Pool<W> {
         for (item, bytes) in items {
             let pages = written.by_ref().take(bytes.len().div_ceil(PAGE_BYTES_MAX)).collect();
             let entry = CatalogEntry { bytes: bytes.len() as u32, pages };
-            let mut all = self.catalog_pages.borrow_mut();
+            let mut all = self.checkpoint.catalog_pages.borrow_mut();
             all.moving.remove(&item);
             let before = all.items.insert(item, entry);
             self.discard_catalog_pages(before.into_iter().flat_map(|entry| entry.pages));
@@ -202,7 +202,7 @@ impl<W: World> Pool<W> {
 
     async fn write_catalog_directories(&self) -> Result<(), CheckpointError> {
         let (formed, before) = {
-            let mut pages = self.catalog_pages.borrow_mut();
+            let mut pages = self.checkpoint.catalog_pages.borrow_mut();
             (pages.form_directories(), std::mem::take(&mut pages.directories))
         };
         let mut before: BTreeMap<Vec<u8>, Vec<Pointer>> =
@@ -217,14 +217,14 @@ impl<W: World> Pool<W> {
         let mut written = self.append_map(new).await?.into_iter();
         let place = |kept: Option<Pointer>| kept.or_else(|| written.next()).expect("it is kept or written");
         let directories = formed.into_iter().zip(kept.into_iter().map(place)).collect();
-        self.catalog_pages.borrow_mut().directories = directories;
+        self.checkpoint.catalog_pages.borrow_mut().directories = directories;
         self.discard_catalog_pages(before.into_values().flatten());
         Ok(())
     }
 
     async fn write_catalog_list(&self) -> Result<Option<Pointer>, CheckpointError> {
         let directories: Vec<Pointer> =
-            self.catalog_pages.borrow().directories.iter().map(|(_, at)| *at).collect();
+            self.checkpoint.catalog_pages.borrow().directories.iter().map(|(_, at)| *at).collect();
         // The root names an only directory itself.
         let only = directories.first().filter(|_| directories.len() == 1).copied();
         let (mut list, mut previous) = (Vec::new(), only);
@@ -234,7 +234,7 @@ impl<W: World> Pool<W> {
             previous = self.append_map(vec![page]).await?.pop();
             list.extend(previous);
         }
-        let mut pages = self.catalog_pages.borrow_mut();
+        let mut pages = self.checkpoint.catalog_pages.borrow_mut();
         pages.list_moves = false;
         let before = std::mem::replace(&mut pages.list, list);
         self.discard_catalog_pages(before.into_iter());

@@ -84,8 +84,8 @@ impl CheckpointNeed {
 impl<W: World> Pool<W> {
     /// What a checkpoint is needed for now, if new segments go to `homes`.
     pub fn checkpoint_need(&self, segments: &Segments, homes: &[DriveId]) -> CheckpointNeed {
-        let shards = self.shards.borrow();
-        let index_bytes: usize = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
+        let shards = self.map.shards.borrow();
+        let index_bytes: u64 = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
         let leaf_bytes: usize = shards.iter().map(|shard| shard.index.changed_bytes()).sum();
         drop(shards);
         let gathered = |amount: usize, max: usize| Gathered { amount: amount as u64, max: max as u64 };
@@ -95,12 +95,12 @@ impl<W: World> Pool<W> {
             window_is_low: segments.window_low() && segments.placeable(homes) > 0,
             has_room: self.checkpoint_has_room(segments, homes),
             replay_bytes: Gathered {
-                amount: self.counters.get().bytes_to_drives - self.checkpointed_bytes.get(),
+                amount: self.counters.get().bytes_to_drives - self.checkpoint.bytes_before.get(),
                 max: self.options.replay_bytes_max.min(self.raw_bytes(segments) / 64),
             },
             replay_records: Gathered { amount: self.replay_records(), max: self.replay_records_max() },
             fresh_entries: gathered(self.fresh_entries(), self.fresh_entries_max()),
-            index_bytes: gathered(index_bytes, self.map_segment_bytes() / 2),
+            index_bytes: Gathered { amount: index_bytes, max: self.map_segment_bytes() as u64 / 2 },
             leaf_bytes: gathered(leaf_bytes, self.leaf_bytes_max()),
         }
     }
@@ -109,12 +109,12 @@ impl<W: World> Pool<W> {
     /// gives one back. One that finds none halts the pool.
     pub fn checkpoint_has_room(&self, segments: &Segments, homes: &[DriveId]) -> bool {
         segments.usable_striped() >= CHECKPOINT_MIN
-            || segments.has_room_after(&segments.reclaimable(self.lsns.floor()), homes)
+            || segments.has_room_after(&segments.reclaimable(self.writer.lsns.floor()), homes)
     }
 
     /// Whether a checkpoint would find room for what it has to write.
     pub fn could_checkpoint(&self) -> bool {
-        self.checkpoint_has_room(&self.segments.borrow(), &self.allocation_targets())
+        self.checkpoint_has_room(&self.space.segments.borrow(), &self.allocation_targets())
             || !self.has_maps_to_write()
     }
 
@@ -124,12 +124,12 @@ impl<W: World> Pool<W> {
 
     /// Entries of all shards that are not in deltas yet.
     pub fn fresh_entries(&self) -> usize {
-        self.shards.borrow().iter().map(|shard| shard.buffer.fresh_len()).sum()
+        self.map.shards.borrow().iter().map(|shard| shard.buffer.fresh_len()).sum()
     }
 
     /// Records that a start would have to replay now.
     pub fn replay_records(&self) -> u64 {
-        self.lsns.records() - self.checkpointed_records.get()
+        self.writer.lsns.records() - self.checkpoint.records_before.get()
     }
 
     /// Those after which a checkpoint is due.
@@ -141,7 +141,7 @@ impl<W: World> Pool<W> {
     /// Bytes of a segment that pages of the map are written to: the last ones that a pool of
     /// unequal drives has room for are narrower than others.
     fn map_segment_bytes(&self) -> usize {
-        let data = self.fresh_batch_room(StreamId::Metadata).data.min(self.narrowest_data.get());
+        let data = self.fresh_batch_room(StreamId::Metadata).data.min(self.space.narrowest_data.get());
         self.identity.segment_rows as usize * data * SECTOR_BYTES
     }
 

@@ -28,7 +28,7 @@ impl<W: World> Pool<W> {
         let catalog = self.write_catalog(catalog).await?;
         self.write_deltas().await?;
         self.write_indexes().await?;
-        let shards = self.shards.borrow();
+        let shards = self.map.shards.borrow();
         let root = |shard: &Shard| {
             let (index_height, index) = shard.index.root();
             ShardRoot { index_height, index, deltas: shard.deltas.head() }
@@ -37,7 +37,7 @@ impl<W: World> Pool<W> {
     }
 
     pub(super) async fn append_map(&self, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
-        self.append_pages(self.checkpoint_claim.get(), pages).await
+        self.append_pages(self.checkpoint.claim.get(), pages).await
     }
 
     async fn write_deltas(&self) -> Result<(), CheckpointError> {
@@ -46,7 +46,7 @@ impl<W: World> Pool<W> {
         for id in shard_ids() {
             let pages = new.get(&id).map_or(&[][..], Vec::as_slice);
             let addition = self.with_shard(id, |shard| shard.deltas.add(pages));
-            addition.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+            addition.replaced.into_iter().for_each(|old| self.space.ledger.discard_page(old));
             if !addition.directories.is_empty() {
                 directories.push((id, addition.directories.into()));
             }
@@ -103,7 +103,7 @@ impl<W: World> Pool<W> {
             stale.push(id);
             for key in self.with_shard(id, |shard| shard.index.take_changed()) {
                 let (pages, replaced) = self.with_shard(id, |shard| shard.index.cut(key));
-                replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+                replaced.into_iter().for_each(|old| self.space.ledger.discard_page(old));
                 due.extend(pages.into_iter().map(|(key, bytes)| (id, key, bytes)));
                 if due.len() >= LEAVES_AT_A_TIME {
                     self.write_index_leaves(std::mem::take(&mut due)).await?;
@@ -139,7 +139,7 @@ impl<W: World> Pool<W> {
                     continue;
                 };
                 grown.push(id);
-                nodes.replaced.into_iter().for_each(|old| self.ledger.discard_page(old));
+                nodes.replaced.into_iter().for_each(|old| self.space.ledger.discard_page(old));
                 due.extend(nodes.pages.into_iter().map(|(key, bytes)| (id, key, bytes)));
                 if due.len() >= LEAVES_AT_A_TIME {
                     self.write_nodes(level, std::mem::take(&mut due)).await?;
@@ -153,7 +153,7 @@ impl<W: World> Pool<W> {
         }
         for id in shard_ids() {
             let unneeded = self.with_shard(id, |shard| shard.index.take_unneeded());
-            unneeded.into_iter().for_each(|old| self.ledger.discard_page(old));
+            unneeded.into_iter().for_each(|old| self.space.ledger.discard_page(old));
         }
         Ok(())
     }

@@ -102,11 +102,11 @@ impl<W: World> Pool<W> {
     /// All leaves that have changed, if they are few enough for the first table, and no node has to
     /// be written.
     fn inline_leaves(&self) -> Option<InlineLeaves> {
-        let mut trees = self.table.borrow_mut();
+        let mut trees = self.checkpoint.table.borrow_mut();
         if [Tree::Entries, Tree::Counts].into_iter().any(|tree| trees.tree(tree).is_touched()) {
             return None;
         }
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let room = if segments.window_is_empty() {
             INLINE_BYTES_CORNERED
         } else {
@@ -136,12 +136,12 @@ impl<W: World> Pool<W> {
     /// What the first table has of leaves, no page has. A node may point to one of before all the
     /// same, until it is written anew: nobody follows that.
     fn drop_pages_of(&self, inline: &InlineLeaves) {
-        let mut trees = self.table.borrow_mut();
+        let mut trees = self.checkpoint.table.borrow_mut();
         let entries = inline.entries.iter().map(|(leaf, _)| (Tree::Entries, *leaf));
         let counts = inline.counts.iter().map(|(leaf, _)| (Tree::Counts, *leaf));
         for (tree, leaf) in entries.chain(counts) {
             if let Some(page) = trees.tree(tree).place(0, leaf, None) {
-                self.ledger.discard_page(page);
+                self.space.ledger.discard_page(page);
             }
         }
     }
@@ -149,20 +149,20 @@ impl<W: World> Pool<W> {
     /// Writes all leaves that have changed to pages. Returns those that have no room in one.
     async fn page_leaves(&self) -> Result<InlineLeaves, CheckpointError> {
         let (mut due, mut inline) = (Vec::new(), InlineLeaves::default());
-        let leaves = self.segments.borrow().changed_leaves();
+        let leaves = self.space.segments.borrow().changed_leaves();
         for leaf in leaves {
-            let listed = self.segments.borrow_mut().list(leaf);
+            let listed = self.space.segments.borrow_mut().list(leaf);
             let page = (!listed.is_empty()).then(|| encode_table_leaf(&listed));
             if page.as_ref().is_some_and(|page| page.len() > PAGE_BYTES_MAX) {
                 inline.entries.push((leaf, listed));
                 continue;
             }
-            self.segments.borrow_mut().leaf_written(leaf);
+            self.space.segments.borrow_mut().leaf_written(leaf);
             due.push(Due { tree: Tree::Entries, level: 0, number: leaf, page });
             self.put_if_many(&mut due).await?;
         }
         // Not before: the counts of what has been listed meanwhile are due, too.
-        let count_leaves = self.segments.borrow().changed_count_leaves();
+        let count_leaves = self.space.segments.borrow().changed_count_leaves();
         for leaf in count_leaves {
             let counted = self.count_leaf(leaf);
             let page = (!counted.is_empty()).then(|| encode_count_leaf(&counted));
@@ -174,7 +174,7 @@ impl<W: World> Pool<W> {
     }
 
     fn count_leaf(&self, leaf: u32) -> Vec<Counted> {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         segments.count_leaf_written(leaf);
         segments.counted(leaf)
     }
@@ -183,9 +183,9 @@ impl<W: World> Pool<W> {
         for level in 1..=usize::from(TREE_HEIGHT_MAX) {
             let mut due = Vec::new();
             for tree in [Tree::Entries, Tree::Counts] {
-                let nodes = self.table.borrow_mut().tree(tree).due(level);
+                let nodes = self.checkpoint.table.borrow_mut().tree(tree).due(level);
                 for number in nodes.into_iter().flatten() {
-                    let children = self.table.borrow_mut().tree(tree).children(level, number);
+                    let children = self.checkpoint.table.borrow_mut().tree(tree).children(level, number);
                     let page = (!children.is_empty()).then(|| encode_tree_node(&children));
                     due.push(Due { tree, level, number, page });
                     self.put_if_many(&mut due).await?;
@@ -194,8 +194,8 @@ impl<W: World> Pool<W> {
             self.put_pages(due).await?;
         }
         for tree in [Tree::Entries, Tree::Counts] {
-            let unneeded = self.table.borrow_mut().tree(tree).nodes_written();
-            unneeded.into_iter().for_each(|page| self.ledger.discard_page(page));
+            let unneeded = self.checkpoint.table.borrow_mut().tree(tree).nodes_written();
+            unneeded.into_iter().for_each(|page| self.space.ledger.discard_page(page));
         }
         Ok(())
     }
@@ -211,20 +211,20 @@ impl<W: World> Pool<W> {
     async fn put_pages(&self, mut due: Vec<Due>) -> Result<(), CheckpointError> {
         let new = |due: &mut Due| Some(NewPage::listed(due.kind(), std::mem::take(due.page.as_mut()?)));
         let pages: Vec<NewPage> = due.iter_mut().filter_map(new).collect();
-        let claim = self.checkpoint_claim.get();
+        let claim = self.checkpoint.claim.get();
         let mut written = self.append_pages_to(StreamId::Table, claim, pages).await?.into_iter();
         for Due { tree, level, number, page } in due {
             let at: Option<Pointer> = page.map(|_| written.next().expect("each page is written"));
-            let before = self.table.borrow_mut().tree(tree).place(level, number, at);
-            before.into_iter().for_each(|page| self.ledger.discard_page(page));
+            let before = self.checkpoint.table.borrow_mut().tree(tree).place(level, number, at);
+            before.into_iter().for_each(|page| self.space.ledger.discard_page(page));
         }
         Ok(())
     }
 
     /// Has the pages of the table that lie in the segment written elsewhere by the next checkpoint.
     pub fn touch_table_in(&self, segment: SegmentId) {
-        let mut trees = self.table.borrow_mut();
-        let mut segments = self.segments.borrow_mut();
+        let mut trees = self.checkpoint.table.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         trees.tree(Tree::Entries).touch_in(segment).into_iter().for_each(|leaf| segments.touch_leaf(leaf));
         let counts = trees.tree(Tree::Counts).touch_in(segment);
         counts.into_iter().for_each(|leaf| segments.touch_count_leaf(leaf));

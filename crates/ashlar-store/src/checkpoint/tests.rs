@@ -11,8 +11,8 @@ fn pool_of(segments: usize) -> (Drives, std::rc::Rc<Pool<StillWorld>>) {
     let pool = drives.open();
     // As few at a time as would be sealed and freed.
     for _ in 0..segments / 500 {
-        let (targets, lsn) = (pool.allocation_targets(), pool.lsns.next());
-        pool.segments.borrow_mut().invent(500, &targets, lsn);
+        let (targets, lsn) = (pool.allocation_targets(), pool.writer.lsns.next());
+        pool.space.segments.borrow_mut().invent(500, &targets, lsn);
         at_once(pool.checkpoint(false)).expect("good drives");
     }
     (0..8).for_each(|lba| write_block(&pool, lba));
@@ -22,7 +22,7 @@ fn pool_of(segments: usize) -> (Drives, std::rc::Rc<Pool<StillWorld>>) {
 
 /// What the table says of all segments.
 fn entries(pool: &Pool<StillWorld>) -> Vec<TableEntry> {
-    pool.segments.borrow().iter().map(|(id, segment)| segment.table_entry(id)).collect()
+    pool.space.segments.borrow().iter().map(|(id, segment)| segment.table_entry(id)).collect()
 }
 
 /// With half a million segments each checkpoint wrote 61 MB to each drive.
@@ -42,7 +42,7 @@ fn what_a_checkpoint_writes_hangs_on_what_has_changed_and_not_on_the_size_of_the
 #[test]
 fn a_pool_whose_table_is_in_pages_is_opened_as_it_was() {
     let (drives, pool) = pool_of(3_000);
-    assert!(pool.table.borrow_mut().tree(Tree::Entries).height() > 0, "there are nodes");
+    assert!(pool.checkpoint.table.borrow_mut().tree(Tree::Entries).height() > 0, "there are nodes");
     let before = entries(&pool);
     drop(pool);
     let again = drives.open();
@@ -50,7 +50,7 @@ fn a_pool_whose_table_is_in_pages_is_opened_as_it_was() {
     let invented = |all: &[TableEntry]| all.iter().filter(is_invented).cloned().collect::<Vec<_>>();
     assert!(invented(&before).len() >= 3_000);
     assert_eq!(invented(&entries(&again)), invented(&before));
-    assert!(again.segments.borrow().summary_is_right());
+    assert!(again.space.segments.borrow().summary_is_right());
     assert_eq!(at_once(again.audit()).expect("good drives").wrong, Vec::<String>::new());
 }
 
@@ -61,11 +61,11 @@ fn a_segment_of_pages_of_the_table_is_emptied_by_the_next_checkpoint() {
     let of_table = |(_, segment): &(SegmentId, &Segment)| {
         segment.kind == SegmentKind::Table && segment.state == SegmentState::Sealed && !segment.is_empty()
     };
-    let found = pool.segments.borrow().iter().find(of_table).map(|(id, _)| id);
+    let found = pool.space.segments.borrow().iter().find(of_table).map(|(id, _)| id);
     let victim = found.expect("some are full");
     pool.touch_table_in(victim);
     at_once(pool.checkpoint(false)).expect("good drives");
-    assert!(pool.segments.borrow().get(victim).is_none_or(Segment::is_empty));
+    assert!(pool.space.segments.borrow().get(victim).is_none_or(Segment::is_empty));
     assert_eq!(at_once(pool.audit()).expect("good drives").wrong, Vec::<String>::new());
 }
 
@@ -76,7 +76,8 @@ fn a_drive_that_held_nothing_is_released_once_a_root_has_called_it_absent() {
     let pool = Drives::new(Level::RAID5, 4).open();
     let lost = DriveId(3);
     pool.array.give_up(lost, ashlar_block::DeviceError::Gone);
-    let state = || pool.roots.newest().members.iter().find(|it| it.drive == lost).map(|it| it.state);
+    let state =
+        || pool.checkpoint.roots.newest().members.iter().find(|it| it.drive == lost).map(|it| it.state);
     at_once(pool.checkpoint(false)).expect("one may be lost");
     assert_eq!(state(), Some(MemberState::Absent));
     (0..2).for_each(|_| at_once(pool.checkpoint(false)).expect("one may be lost"));

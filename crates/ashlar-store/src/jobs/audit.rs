@@ -29,12 +29,12 @@ pub struct Audit {
 impl<W: World> Pool<W> {
     /// Walks everything that the map names. Nothing else may go on meanwhile.
     pub async fn audit(&self) -> Result<Audit, IoError> {
-        let mut named: Vec<Location> = self.catalog_pages.borrow().locations().collect();
-        named.extend(self.table.borrow().locations());
+        let mut named: Vec<Location> = self.checkpoint.catalog_pages.borrow().locations().collect();
+        named.extend(self.checkpoint.table.borrow().locations());
         for shard in (0..SHARD_COUNT as u8).map(ShardId) {
             named.extend(self.locations_of(shard).await?);
         }
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let mut live: BTreeMap<SegmentId, Occupancy> = BTreeMap::new();
         named.iter().for_each(|location| live.entry(location.segment()).or_default().add(*location));
         let counted = |id: SegmentId| segments.get(id).map(|segment| segment.live);
@@ -59,7 +59,7 @@ impl<W: World> Pool<W> {
     /// What a scrub looks at, in bytes of drives that work: rows, but for batches that may be on
     /// their way, and superblocks.
     pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
-        let (segments, floor) = (self.segments.borrow(), self.lsns.floor());
+        let (segments, floor) = (self.space.segments.borrow(), self.writer.lsns.floor());
         let settled = segments.iter().map(|(_, segment)| segment);
         let settled = settled.filter(|segment| segment.last_lsn < floor && segment.is_to_be_scrubbed(floor));
         let rows = settled.flat_map(|segment| self.rows_of(segment));

@@ -121,7 +121,7 @@ impl<W: World> Pool<W> {
     /// takes some of that. Were it not for collection, the last would find none, and halt the pool.
     fn claim_for_collecting(&self, victim: SegmentId) -> Claim {
         let is_sparse = self.candidate(victim).is_some_and(|candidate| candidate.is_sparse());
-        let is_cornered = || self.segments.borrow().is_cornered(&self.allocation_targets());
+        let is_cornered = || self.space.segments.borrow().is_cornered(&self.allocation_targets());
         if is_sparse && is_cornered() { Claim::LastResort } else { Claim::Upkeep }
     }
 
@@ -132,7 +132,7 @@ impl<W: World> Pool<W> {
     }
 
     fn candidate(&self, id: SegmentId) -> Option<Candidate> {
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         Candidate::of(id, segments.get(id)?, &self.view(&segments, &self.allocation_targets()))
     }
 
@@ -141,9 +141,9 @@ impl<W: World> Pool<W> {
         let short = segments.short_of_chunks(homes, self.marks().collect);
         PlacementView {
             rows_max: self.identity.segment_rows,
-            floor: self.lsns.floor(),
+            floor: self.writer.lsns.floor(),
             chunks_per_column: segments.chunks_per_column(&short, homes),
-            columns_max: segments.data_for_moves().max(self.narrowest_data.get() as u64),
+            columns_max: segments.data_for_moves().max(self.space.narrowest_data.get() as u64),
             short,
         }
     }
@@ -174,11 +174,13 @@ impl<W: World> Pool<W> {
 
     /// The use of a segment that its batches are of.
     pub fn generation(&self, id: SegmentId) -> Generation {
-        Generation::Since(self.segments.borrow().get(id).expect("upkeep alone frees segments").first_lsn)
+        Generation::Since(
+            self.space.segments.borrow().get(id).expect("upkeep alone frees segments").first_lsn,
+        )
     }
 
     fn pinned(&self, id: SegmentId) -> (Pin, std::rc::Rc<ashlar_raid::Geometry>) {
-        pin(&self.segments, id).expect("upkeep alone frees segments")
+        pin(&self.space.segments, id).expect("upkeep alone frees segments")
     }
 
     /// The records whose fragments the map names, as moves; and why some could not be read.

@@ -100,14 +100,14 @@ impl<W: World> Pool<W> {
         let runs = self.write_runs(id, groups.into_iter().collect()).await?;
         let displaced = self.with_shard(id, |shard| {
             runs.into_iter().for_each(|(group, run)| shard.push_run(group, run));
-            shard.deltas.clear().into_iter().for_each(|old| self.ledger.discard_page(old));
+            shard.deltas.clear().into_iter().for_each(|old| self.space.ledger.discard_page(old));
             shard.buffer.unsettle(&kept);
             shard.buffer.distributed(&entries)
         });
         // The runs name again what was displaced while they were written; their merge will discard
         // it.
         for (key, value) in displaced {
-            value.into_iter().for_each(|pointer| self.ledger.credit(key.family, pointer.location));
+            value.into_iter().for_each(|pointer| self.space.ledger.credit(key.family, pointer.location));
         }
         Ok(())
     }
@@ -120,9 +120,9 @@ impl<W: World> Pool<W> {
         match self.read_delta_pages(&pages).await {
             Ok(updates) => {
                 let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates));
-                dropped.into_iter().for_each(|old| self.ledger.discard_page(old));
+                dropped.into_iter().for_each(|old| self.space.ledger.discard_page(old));
                 self.requests.written(self.fresh_entries());
-                self.collecting.compacted();
+                self.jobs.collecting.compacted();
             }
             Err(error) => self.spoiled(id, &error),
         }
@@ -215,9 +215,9 @@ impl<W: World> Pool<W> {
             shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
             shard.buffer.forget_absences(&absent);
         });
-        self.ledger.discard_all(group.family, merged.hidden);
+        self.space.ledger.discard_all(group.family, merged.hidden);
         for page in runs.iter().flat_map(Run::pages) {
-            self.ledger.discard_page(page.pointer);
+            self.space.ledger.discard_page(page.pointer);
         }
         Ok(Merging::Done)
     }

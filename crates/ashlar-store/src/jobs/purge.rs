@@ -42,7 +42,7 @@ impl<W: World> Pool<W> {
     /// A deleted volume whose blocks can be discarded now. Checkpoints need room for what that
     /// hides, until it gives space back.
     pub fn next_purge(&self, segments: &Segments, drives: &[DriveId]) -> Option<VolumeId> {
-        let unpurgeable = self.unpurgeable.borrow();
+        let unpurgeable = self.jobs.unpurgeable.borrow();
         let is_to_go = |(id, volume): &(&VolumeId, &VolumeEntry)| {
             volume.state == VolumeState::Deleting && !unpurgeable.contains(id)
         };
@@ -62,7 +62,7 @@ impl<W: World> Pool<W> {
     /// Discards some of the blocks of a deleted volume, and forgets it after the last. If a part of
     /// its map cannot be read it stays, until the pool is opened again or a drive returns.
     pub async fn purge_step(&self, id: VolumeId) -> Result<(), AppendError> {
-        let begun = self.purge.get().filter(|purge| purge.volume == id);
+        let begun = self.jobs.purge.get().filter(|purge| purge.volume == id);
         let purge = begun.unwrap_or_else(|| Purge::new(id));
         let (family, layer) = {
             let catalog = self.catalog.borrow();
@@ -85,7 +85,7 @@ impl<W: World> Pool<W> {
             Some(gib) => Some(Purge { from_gib: gib, ..purge }),
             None => purge.next_shard(),
         };
-        self.purge.set(next);
+        self.jobs.purge.set(next);
         if next.is_none() {
             self.forget(id);
         }
@@ -93,8 +93,8 @@ impl<W: World> Pool<W> {
     }
 
     fn cannot_purge(&self, id: VolumeId) {
-        self.unpurgeable.borrow_mut().insert(id);
-        self.purge.set(None);
+        self.jobs.unpurgeable.borrow_mut().insert(id);
+        self.jobs.purge.set(None);
     }
 
     /// Hides what the leaf of `from`, which is held, has of the volume from there on, and what the
@@ -116,11 +116,11 @@ impl<W: World> Pool<W> {
             };
             let end = next.map_or(Lba(VOLUME_BLOCKS_MAX), GroupKey::first_block);
             for key in shard.buffer.keys(family, layer, from.first_block()..end) {
-                shard.set(key, None, &self.ledger);
+                shard.set(key, None, &self.space.ledger);
             }
             for group in &groups {
                 let first = group.first_block();
-                shard.set_zero(family, layer, &(first..first.plus(GIB_BLOCKS)), &self.ledger);
+                shard.set_zero(family, layer, &(first..first.plus(GIB_BLOCKS)), &self.space.ledger);
             }
             (groups, next.map(|next| next.gib))
         })
@@ -129,7 +129,7 @@ impl<W: World> Pool<W> {
     fn forget(&self, id: VolumeId) {
         let family = self.catalog.borrow_mut().remove(id).expect("it is being deleted");
         if self.catalog.borrow().volumes.values().all(|volume| volume.family != family) {
-            self.ledger.forget(family);
+            self.space.ledger.forget(family);
         }
         // What the map still has of its blocks goes with the next sweep.
         self.content_changed(1);

@@ -81,11 +81,11 @@ impl<W: World> Pool<W> {
         self.halt.check()?;
         self.admit_request(Request::Change)?;
         if !self.is_rebalancing() {
-            self.rebalance.done.forget();
+            self.jobs.rebalance.done.forget();
         }
-        self.rebalance.stay.borrow_mut().clear();
-        self.rebalance.renewals_left.set(RENEWALS);
-        self.catalog.borrow_mut().rebalance_below = Some(self.lsns.next());
+        self.jobs.rebalance.stay.borrow_mut().clear();
+        self.jobs.rebalance.renewals_left.set(RENEWALS);
+        self.catalog.borrow_mut().rebalance_below = Some(self.writer.lsns.next());
         self.rebalance_at_once();
         self.checkpoint_now().await
     }
@@ -93,10 +93,10 @@ impl<W: World> Pool<W> {
     /// What could be wider of the window is being replaced, but for a few. What has been written
     /// into those since the last time is to be spread as well.
     pub fn window_renewed(&self, was_narrow: bool) {
-        let left = self.rebalance.renewals_left.get() - 1;
-        self.rebalance.renewals_left.set(if was_narrow { left } else { 0 });
+        let left = self.jobs.rebalance.renewals_left.get() - 1;
+        self.jobs.rebalance.renewals_left.set(if was_narrow { left } else { 0 });
         let below = &mut self.catalog.borrow_mut().rebalance_below;
-        *below = below.map(|_| self.lsns.next());
+        *below = below.map(|_| self.writer.lsns.next());
     }
 
     /// Stops what [`Self::start_rebalance`] has begun: everything stays where it is. Durable when
@@ -110,10 +110,10 @@ impl<W: World> Pool<W> {
 
     fn end_rebalance(&self) {
         self.catalog.borrow_mut().rebalance_below = None;
-        self.rebalance.renewals_left.set(0);
-        self.rebalance.widening.forget();
-        self.rebalance.done.forget();
-        self.relocation.look_again();
+        self.jobs.rebalance.renewals_left.set(0);
+        self.jobs.rebalance.widening.forget();
+        self.jobs.rebalance.done.forget();
+        self.jobs.relocation.look_again();
         self.forget_waits();
     }
 
@@ -125,16 +125,16 @@ impl<W: World> Pool<W> {
     /// How far it is, if one goes on.
     pub fn rebalance_progress(&self) -> Option<Progress> {
         let below = self.catalog.borrow().rebalance_below?;
-        let (segments, drives) = (self.segments.borrow(), self.allocation_targets());
+        let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
         let bytes_narrow: u64 =
             self.narrow(&segments, below, &drives).map(|(_, segment)| segment.bytes()).sum();
         let bytes_beyond = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
-        let bytes_left = bytes_narrow + bytes_beyond.saturating_sub(self.relocation.bytes_begun());
-        Some(self.rebalance.done.progress(bytes_left, self.world.now()))
+        let bytes_left = bytes_narrow + bytes_beyond.saturating_sub(self.jobs.relocation.bytes_begun());
+        Some(self.jobs.rebalance.done.progress(bytes_left, self.world.now()))
     }
 
     fn stays(&self, id: SegmentId, segment: &Segment) -> bool {
-        segment.is_unmovable() || self.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
+        segment.is_unmovable() || self.jobs.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
     }
 
     /// Segments that were there when it began, and that would be wider if they were written now.
@@ -157,7 +157,7 @@ impl<W: World> Pool<W> {
     /// Whether there may be something to be done for a rebalance now.
     pub fn rebalance_is_ready(&self) -> bool {
         let now = self.world.now();
-        self.rebalance_is_wanted() && self.rebalance.share.has_come(now) && self.may_begin_lane()
+        self.rebalance_is_wanted() && self.jobs.rebalance.share.has_come(now) && self.may_begin_lane()
     }
 
     /// Whether there is one that is not held up by the loss of a drive.
@@ -169,13 +169,13 @@ impl<W: World> Pool<W> {
     pub fn rebalance_waits(&self) -> Option<Duration> {
         // When a lane ends it is looked again.
         let is_wanted = self.rebalance_is_wanted() && self.halt.why().is_none() && self.may_begin_lane();
-        is_wanted.then(|| self.rebalance.share.wait(self.world.now()))
+        is_wanted.then(|| self.jobs.rebalance.share.wait(self.world.now()))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebalance_at_once(&self) {
-        self.rebalance.share.at_once(self.world.now());
-        self.relocation.look_again();
+        self.jobs.rebalance.share.at_once(self.world.now());
+        self.jobs.relocation.look_again();
         self.requests.notify();
     }
 
@@ -188,32 +188,32 @@ impl<W: World> Pool<W> {
         };
         let done = self.perform_rebalance(task).await;
         let ended = self.world.now();
-        self.rebalance.share.stepped(begun, ended, self.rebuild_share(ended));
+        self.jobs.rebalance.share.stepped(begun, ended, self.rebuild_share(ended));
         done
     }
 
     /// There is no room: it is looked again later.
     pub fn postpone_rebalance(&self) {
-        self.rebalance.done.meets(Obstacle::NoRoom);
-        self.rebalance.share.pause(self.world.now(), RETRY);
+        self.jobs.rebalance.done.meets(Obstacle::NoRoom);
+        self.jobs.rebalance.share.pause(self.world.now(), RETRY);
     }
 
     /// When a lane ends it is looked again at once.
     fn wait_for_room_or_batches(&self) {
-        if self.relocation.lanes() == 0 && !self.may_widen() {
+        if self.jobs.relocation.lanes() == 0 && !self.may_widen() {
             return self.postpone_rebalance();
         }
-        self.rebalance.share.pause(self.world.now(), RETRY);
+        self.jobs.rebalance.share.pause(self.world.now(), RETRY);
     }
 
     /// What is to be done next. `None`: it waits for room, or for batches that are on their way.
     fn next_rebalance(&self) -> Option<RebalanceTask> {
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let below = self.catalog.borrow().rebalance_below?;
         if self.relocations_must_settle(&segments) {
             return Some(RebalanceTask::Settle);
         }
-        let (floor, drives) = (self.lsns.floor(), self.allocation_targets());
+        let (floor, drives) = (self.writer.lsns.floor(), self.allocation_targets());
         let widen = self.next_to_widen(&segments, below, floor, &drives);
         if let Some((true, id)) = widen.filter(|_| self.may_widen()) {
             return Some(RebalanceTask::Widen(id));
@@ -223,12 +223,12 @@ impl<W: World> Pool<W> {
             return Some(RebalanceTask::Move(id, column));
         }
         // When a lane ends it is looked again.
-        if self.relocation.lanes() > 0 {
+        if self.jobs.relocation.lanes() > 0 {
             return None;
         }
         // A root may make room for more.
         let waits_for_room = widen.is_some_and(|(is_settled, _)| is_settled);
-        if !self.relocation.is_settled() || (waits_for_room && segments.has_reclaimable(floor)) {
+        if !self.jobs.relocation.is_settled() || (waits_for_room && segments.has_reclaimable(floor)) {
             return Some(RebalanceTask::Settle);
         }
         (widen.is_none() && column.is_none()).then_some(RebalanceTask::End)
@@ -249,7 +249,7 @@ impl<W: World> Pool<W> {
         drives: &[DriveId],
     ) -> Option<(bool, SegmentId)> {
         let narrow = self.narrow(segments, below, drives);
-        let begun = self.rebalance.widening.segment(segments);
+        let begun = self.jobs.rebalance.widening.segment(segments);
         let order = |(id, segment): &(SegmentId, &Segment)| {
             (segment.last_lsn >= floor, begun != Some(*id), segment.live.bytes(), *id)
         };
@@ -297,14 +297,14 @@ impl<W: World> Pool<W> {
     }
 
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
-        let before = self.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
+        let before = self.space.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
         // From now on it counts what hosts wait for.
-        self.rebalance.done.begins(self.world.now());
-        let part = self.collect_in_parts(&self.rebalance.widening, id, Rest::Stays).await;
+        self.jobs.rebalance.done.begins(self.world.now());
+        let part = self.collect_in_parts(&self.jobs.rebalance.widening, id, Rest::Stays).await;
         if !self.is_rebalancing() {
             // Somebody has stopped it meanwhile.
-            self.rebalance.widening.forget();
+            self.jobs.rebalance.widening.forget();
         }
         match part? {
             Part::More => return Ok(()),
@@ -314,12 +314,13 @@ impl<W: World> Pool<W> {
         }
         // It would be tried again and again.
         if self
+            .space
             .segments
             .borrow()
             .get(id)
             .is_some_and(|segment| segment.first_lsn == first_lsn && is_whole(segment))
         {
-            self.rebalance.stay.borrow_mut().insert((id, first_lsn));
+            self.jobs.rebalance.stay.borrow_mut().insert((id, first_lsn));
         }
         self.rebalanced(bytes);
         Ok(())
@@ -327,11 +328,11 @@ impl<W: World> Pool<W> {
 
     async fn move_column(self: &Rc<Self>, id: SegmentId, ColumnMove { column, to, .. }: ColumnMove) {
         // From now on it counts what hosts wait for.
-        self.rebalance.done.begins(self.world.now());
+        self.jobs.rebalance.done.begins(self.world.now());
         match self.begin_lane(id, &[column], &[to], Purpose::Spread) {
             Some(lane) => self.start_lane(lane),
             // What columns have left is free once a root says so.
-            None if !self.relocation.is_settled() => self.ordered_checkpoint().await,
+            None if !self.jobs.relocation.is_settled() => self.ordered_checkpoint().await,
             None => self.postpone_rebalance(),
         }
     }
@@ -344,16 +345,16 @@ impl<W: World> Pool<W> {
             Relocated::Unreadable => {
                 let id = lane.segment;
                 tracing::warn!("{id} cannot be read whole: its columns stay where they are");
-                self.rebalance.stay.borrow_mut().insert((id, lane.first_lsn));
+                self.jobs.rebalance.stay.borrow_mut().insert((id, lane.first_lsn));
             }
         }
-        self.rebalance.share.at_once(self.world.now());
+        self.jobs.rebalance.share.at_once(self.world.now());
     }
 
     pub fn rebalanced(&self, bytes: u64) {
         // Somebody may have stopped it meanwhile.
         if bytes > 0 && self.is_rebalancing() {
-            self.rebalance.done.add(bytes, self.world.now());
+            self.jobs.rebalance.done.add(bytes, self.world.now());
         }
     }
 }

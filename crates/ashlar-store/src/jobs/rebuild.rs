@@ -66,7 +66,7 @@ impl<W: World> Pool<W> {
     /// Drives that segments still lie on and are not to: those that are lost, and those that are
     /// leaving.
     pub fn unreleased(&self) -> Vec<DriveId> {
-        let (root, leaving) = (self.roots.newest(), self.leaving.borrow());
+        let (root, leaving) = (self.checkpoint.roots.newest(), self.membership.leaving.borrow());
         let is_to_go =
             |member: &&MemberRecord| member.state == MemberState::Absent || leaving.contains(&member.drive);
         root.members.iter().filter(is_to_go).map(|member| member.drive).collect()
@@ -106,7 +106,7 @@ impl<W: World> Pool<W> {
             return None;
         }
         let is_postponed =
-            || self.rebuild.postponed.borrow().get(&id).is_some_and(|until| *until > self.world.now());
+            || self.jobs.rebuild.postponed.borrow().get(&id).is_some_and(|until| *until > self.world.now());
         let waits = segment.last_lsn >= floor || segments.is_moving(id) || is_postponed();
         let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
         let is_empty = segment.is_reclaimable(floor);
@@ -118,8 +118,8 @@ impl<W: World> Pool<W> {
     /// where to it may be moved.
     pub fn rebuild_need(&self, segments: &Segments, drives: &[DriveId]) -> RebuildNeed {
         RebuildNeed {
-            task: self.next_rebuild(segments, self.lsns.floor(), drives),
-            is_overfull: segments.live().bytes() > self.limit_bytes.get(),
+            task: self.next_rebuild(segments, self.writer.lsns.floor(), drives),
+            is_overfull: segments.live().bytes() > self.space.limit_bytes.get(),
             only_columns_fit: segments.placeable(drives) == 0
                 && segments.usable_striped() > CHECKPOINT_MIN
                 && segments.most_free(drives) > self.marks().reserve,
@@ -129,26 +129,35 @@ impl<W: World> Pool<W> {
     /// What is to be done next, whatever it takes.
     pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
         let unreleased = self.unreleased();
-        if unreleased.is_empty() || !self.rebuild.share.has_come(self.world.now()) || !self.could_restore() {
+        if unreleased.is_empty()
+            || !self.jobs.rebuild.share.has_come(self.world.now())
+            || !self.could_restore()
+        {
             return None;
         }
         if self.relocations_must_settle(segments) {
-            self.rebuild.scan_backoff.at_once(self.world.now());
+            self.jobs.rebuild.scan_backoff.at_once(self.world.now());
             return Some(RebuildTask::Settle);
         }
         // When a lane ends it is looked again.
         if !self.may_begin_lane() {
             return None;
         }
-        if !self.rebuild.scan_backoff.is_due(&unreleased, drives, self.world.now()) {
+        if !self.jobs.rebuild.scan_backoff.is_due(&unreleased, drives, self.world.now()) {
             return None;
         }
         let next = self.look_for_rebuild(segments, floor, drives, &unreleased);
         if next.is_some() {
-            self.rebuild.scan_backoff.at_once(self.world.now());
+            self.jobs.rebuild.scan_backoff.at_once(self.world.now());
         } else {
-            let waits = self.rebuild.queue.borrow().found_unready();
-            self.rebuild.scan_backoff.in_vain(&unreleased, drives, self.world.now(), waits, segments.count());
+            let waits = self.jobs.rebuild.queue.borrow().found_unready();
+            self.jobs.rebuild.scan_backoff.in_vain(
+                &unreleased,
+                drives,
+                self.world.now(),
+                waits,
+                segments.count(),
+            );
         }
         next
     }
@@ -162,15 +171,15 @@ impl<W: World> Pool<W> {
         unreleased: &[DriveId],
     ) -> Option<RebuildTask> {
         let could_move = |segment: &Damaged| {
-            let is_whole = !segment.is_thin && !self.rebuild.not_whole.borrow().contains(&segment.id);
+            let is_whole = !segment.is_thin && !self.jobs.rebuild.not_whole.borrow().contains(&segment.id);
             is_whole && segments.could_move(segment.id, segment.columns, drives)
         };
         // One of which something cannot be read must not keep the others waiting.
-        let is_due = |segment: &Damaged| self.rebuild.postponed.borrow().contains_key(&segment.id);
+        let is_due = |segment: &Damaged| self.jobs.rebuild.postponed.borrow().contains_key(&segment.id);
         let is_movable = |segment: &Damaged| segments.get(segment.id).is_some_and(|it| !it.is_unmovable());
         let could_be_restored =
             |segment: &Damaged| is_movable(segment) || could_move(segment) || is_due(segment);
-        let next = self.rebuild.queue.borrow_mut().next(
+        let next = self.jobs.rebuild.queue.borrow_mut().next(
             unreleased,
             |id| {
                 let segment = (id, segments.get(id)?);
@@ -183,10 +192,10 @@ impl<W: World> Pool<W> {
             Next::Segment(next) => Some(RebuildTask::Collect(next.id)),
             Next::Searching => Some(RebuildTask::Search),
             // What is on its way may be what a root is to say.
-            Next::Nothing if self.relocation.lanes() > 0 => None,
+            Next::Nothing if self.jobs.relocation.lanes() > 0 => None,
             Next::Nothing => {
-                let is_settled = self.relocation.is_settled()
-                    && !self.rebuild.queue.borrow().found_empty()
+                let is_settled = self.jobs.relocation.is_settled()
+                    && !self.jobs.rebuild.queue.borrow().found_empty()
                     && !could_release(segments, unreleased);
                 (!is_settled).then_some(RebuildTask::Settle)
             }
@@ -203,17 +212,17 @@ impl<W: World> Pool<W> {
         if !self.may_begin_lane() {
             return None;
         }
-        let pause = self.rebuild.share.wait(self.world.now());
+        let pause = self.jobs.rebuild.share.wait(self.world.now());
         if !pause.is_zero() {
             return Some(pause);
         }
-        let backoff = &self.rebuild.scan_backoff;
+        let backoff = &self.jobs.rebuild.scan_backoff;
         if !backoff.last_was_in_vain(self.world.now()) {
             if !is_held_back {
                 // Its turn has come since: nobody else would say so.
                 return Some(Duration::ZERO);
             }
-            return self.rebuild.queue.borrow().found_unready().then_some(READY_POLL);
+            return self.jobs.rebuild.queue.borrow().found_unready().then_some(READY_POLL);
         }
         backoff.wait(self.world.now())
     }
@@ -224,7 +233,7 @@ impl<W: World> Pool<W> {
         let begun = self.world.now();
         let done = self.perform_rebuild(task).await;
         let ended = self.world.now();
-        self.rebuild.share.stepped(begun, ended, self.rebuild_share(ended));
+        self.jobs.rebuild.share.stepped(begun, ended, self.rebuild_share(ended));
         done
     }
 
@@ -232,7 +241,7 @@ impl<W: World> Pool<W> {
     pub fn rebuild_share(&self, now: Nanos) -> u16 {
         let settings = self.catalog.borrow().settings;
         let by_priority = thousandths(settings.recon_prio);
-        settings.recon_p99.map_or(by_priority, |target| self.rebuild.holding.share(target, now))
+        settings.recon_p99.map_or(by_priority, |target| self.jobs.rebuild.holding.share(target, now))
     }
 
     /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
@@ -240,20 +249,20 @@ impl<W: World> Pool<W> {
         let done = self.timed(work).await;
         // An error, too: what cannot be read here may be because of what another machine has done
         // since.
-        if done.is_ok() || self.halt.why().is_none() || self.lease.is_lost() {
+        if done.is_ok() || self.halt.why().is_none() || self.membership.lease.is_lost() {
             self.holds().await?;
         }
         done
     }
 
     async fn timed<T>(&self, work: impl Future<Output = T>) -> T {
-        let moves = self.rebuild.done.has_begun() || self.rebalance.done.has_begun();
+        let moves = self.jobs.rebuild.done.has_begun() || self.jobs.rebalance.done.has_begun();
         if !moves || self.catalog.borrow().settings.recon_p99.is_none() {
             return work.await;
         }
         let begun = self.world.now();
         let done = work.await;
-        self.rebuild.holding.answered(self.world.now().since(begun));
+        self.jobs.rebuild.holding.answered(self.world.now().since(begun));
         done
     }
 
@@ -270,20 +279,20 @@ impl<W: World> Pool<W> {
             RebuildTask::Collect(id) => {
                 let unreleased = self.unreleased();
                 let to_restore = |segment| self.bytes_to_restore(segment, &unreleased);
-                let bytes = self.segments.borrow().get(id).map_or(0, to_restore);
+                let bytes = self.space.segments.borrow().get(id).map_or(0, to_restore);
                 // From now on it counts what hosts wait for.
-                self.rebuild.done.begins(self.world.now());
-                let collecting = &self.rebuild.collecting;
+                self.jobs.rebuild.done.begins(self.world.now());
+                let collecting = &self.jobs.rebuild.collecting;
                 let Part::Done(collected) = self.collect_in_parts(collecting, id, Rest::Moves).await? else {
                     return Ok(());
                 };
-                self.rebuild.not_whole.borrow_mut().remove(&id);
+                self.jobs.rebuild.not_whole.borrow_mut().remove(&id);
                 if matches!(collected, Collected::Unmovable) {
                     self.postpone_unreadable(id);
                     return Ok(());
                 }
                 // Before the checkpoint, which may end the rebuild and what is counted of it.
-                self.rebuild.done.add(bytes, self.world.now());
+                self.jobs.rebuild.done.add(bytes, self.world.now());
                 if matches!(collected, Collected::LeftToCheckpoint) {
                     self.ordered_checkpoint().await;
                 }
@@ -299,11 +308,11 @@ impl<W: World> Pool<W> {
     /// Lets the segment's columns that lie on lost or leaving drives go to others.
     fn begin_to_restore(&self, id: SegmentId) -> Option<Lane> {
         let drives = self.allocation_targets();
-        let geometry = self.segments.borrow().get(id)?.geometry.clone();
+        let geometry = self.space.segments.borrow().get(id)?.geometry.clone();
         let is_off = |column: &usize| !drives.contains(&geometry.columns[*column].drive);
         let columns: Vec<usize> = (0..geometry.columns.len()).filter(is_off).collect();
         // From now on it counts what hosts wait for.
-        self.rebuild.done.begins(self.world.now());
+        self.jobs.rebuild.done.begins(self.world.now());
         self.begin_lane(id, &columns, &drives, Purpose::Restore)
     }
 
@@ -317,19 +326,19 @@ impl<W: World> Pool<W> {
             Relocated::Unreadable => {
                 let id = lane.segment;
                 tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
-                self.segments.borrow_mut().set_unmovable(id, false);
-                self.rebuild.not_whole.borrow_mut().insert(id);
+                self.space.segments.borrow_mut().set_unmovable(id, false);
+                self.jobs.rebuild.not_whole.borrow_mut().insert(id);
             }
         }
-        self.rebuild.scan_backoff.at_once(self.world.now());
+        self.jobs.rebuild.scan_backoff.at_once(self.world.now());
     }
 
     /// Something of it cannot be read from what is left. It may be later: a drive may read it after
     /// all, or come back.
     fn postpone_unreadable(&self, id: SegmentId) {
-        self.rebuild.done.meets(Obstacle::Unreadable);
+        self.jobs.rebuild.done.meets(Obstacle::Unreadable);
         let until = Nanos(self.world.now().0 + RETRY.as_nanos() as u64);
-        self.rebuild.postponed.borrow_mut().insert(id, until);
+        self.jobs.rebuild.postponed.borrow_mut().insert(id, until);
     }
 
     /// What a rebuild has to write for a segment: columns that lie where they are not to, and
@@ -342,33 +351,33 @@ impl<W: World> Pool<W> {
     /// The rebuild's share of the time has changed: what was to be waited for by the old one is
     /// not.
     pub fn rebuild_at_once(&self) {
-        self.rebuild.share.at_once(self.world.now());
-        self.rebuild.scan_backoff.at_once(self.world.now());
-        self.relocation.look_again();
+        self.jobs.rebuild.share.at_once(self.world.now());
+        self.jobs.rebuild.scan_backoff.at_once(self.world.now());
+        self.jobs.relocation.look_again();
         self.requests.notify();
     }
 
     /// There is no room to rebuild to: it is looked again later.
     pub fn postpone_rebuild(&self) {
-        self.rebuild.done.meets(Obstacle::NoRoom);
-        self.rebuild.share.pause(self.world.now(), ROOM_RETRY);
+        self.jobs.rebuild.done.meets(Obstacle::NoRoom);
+        self.jobs.rebuild.share.pause(self.world.now(), ROOM_RETRY);
     }
 
     /// A rebuild or a rebalance is over: hosts may be others by the next one.
     pub fn forget_waits(&self) {
-        self.rebuild.holding.forget();
+        self.jobs.rebuild.holding.forget();
     }
 
     /// Nothing is to be rebuilt any more: the next loss is counted anew.
     pub fn rebuild_ended(&self) {
-        self.rebuild.done.forget();
-        self.rebuild.collecting.forget();
+        self.jobs.rebuild.done.forget();
+        self.jobs.rebuild.collecting.forget();
         // A rebalance that goes on has hosts of its own to answer.
         if !self.is_rebalancing() {
             self.forget_waits();
         }
-        self.rebuild.postponed.borrow_mut().clear();
-        self.rebuild.not_whole.borrow_mut().clear();
+        self.jobs.rebuild.postponed.borrow_mut().clear();
+        self.jobs.rebuild.not_whole.borrow_mut().clear();
     }
 }
 

@@ -141,12 +141,12 @@ impl<W: World> Pool<W> {
             self.identity.chunk_bytes(),
             segments.moved_at_a_time(),
         );
-        self.relocation.unsettled_columns() >= max
+        self.jobs.relocation.unsettled_columns() >= max
     }
 
     /// Whether another lane may begin.
     pub fn may_begin_lane(&self) -> bool {
-        self.relocation.lanes() < self.lane_pacing().lanes_max
+        self.jobs.relocation.lanes() < self.lane_pacing().lanes_max
     }
 
     fn lane_pacing(&self) -> Pacing {
@@ -169,10 +169,10 @@ impl<W: World> Pool<W> {
         drives: &[DriveId],
         purpose: Purpose,
     ) -> Option<Lane> {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let first_lsn = segments.get(segment)?.first_lsn;
         let places = segments.begin_move(segment, columns, drives)?;
-        self.relocation.lanes.set(self.relocation.lanes() + 1);
+        self.jobs.relocation.lanes.set(self.jobs.relocation.lanes() + 1);
         Some(Lane {
             segment,
             first_lsn,
@@ -216,7 +216,7 @@ impl<W: World> Pool<W> {
         if pause.is_zero() {
             return self.world.yield_now().await;
         }
-        let changed = self.relocation.changed.notified();
+        let changed = self.jobs.relocation.changed.notified();
         select(pin!(self.world.sleep(pause)), select(pin!(changed), pin!(self.halt.wait()))).await;
     }
 
@@ -248,20 +248,20 @@ impl<W: World> Pool<W> {
         may_write
             && is_wanted
             && are_there()
-            && self.segments.borrow().get(lane.segment).is_some_and(is_there)
+            && self.space.segments.borrow().get(lane.segment).is_some_and(is_there)
     }
 
     /// All rows are where they are to be: the columns are as well, once no checkpoint is on its
     /// way.
     async fn arrive(&self, lane: &Lane) -> Relocated {
-        while self.segments.borrow().is_noted() && self.halt.why().is_none() {
-            select(pin!(self.roots.changes()), pin!(self.halt.wait())).await;
+        while self.space.segments.borrow().is_noted() && self.halt.why().is_none() {
+            select(pin!(self.checkpoint.roots.changes()), pin!(self.halt.wait())).await;
         }
         if !self.lane_may_go_on(lane) {
             return Relocated::GivenUp;
         }
-        self.segments.borrow_mut().end_move(lane.segment, self.lsns.next());
-        let unsettled = &self.relocation.unsettled_columns;
+        self.space.segments.borrow_mut().end_move(lane.segment, self.writer.lsns.next());
+        let unsettled = &self.jobs.relocation.unsettled_columns;
         unsettled.set(unsettled.get() + lane.columns());
         tracing::debug!("{}: {:?} relocated", lane.segment, lane.places);
         Relocated::Whole
@@ -270,9 +270,9 @@ impl<W: World> Pool<W> {
     /// The lane is over.
     pub fn lane_ended(&self, lane: Lane, ended: Relocated) {
         if ended != Relocated::Whole {
-            self.segments.borrow_mut().give_up_move(lane.segment);
+            self.space.segments.borrow_mut().give_up_move(lane.segment);
         }
-        let relocation = &self.relocation;
+        let relocation = &self.jobs.relocation;
         relocation.bytes_begun.set(relocation.bytes_begun.get() - lane.bytes_written);
         relocation.lanes.set(relocation.lanes() - 1);
         match lane.purpose {
@@ -282,8 +282,8 @@ impl<W: World> Pool<W> {
     }
 
     async fn copy_rows(&self, lane: &mut Lane) -> Result<Relocated, Relocated> {
-        let (_pin, geometry) = pin(&self.segments, lane.segment).ok_or(Relocated::GivenUp)?;
-        let extents = self.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
+        let (_pin, geometry) = pin(&self.space.segments, lane.segment).ok_or(Relocated::GivenUp)?;
+        let extents = self.space.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
         let step_rows = self.lane_pacing().step_rows;
         if step_rows != lane.step_rows {
             (lane.step_rows, lane.pieces) = (step_rows, Pieces::new());
@@ -344,14 +344,14 @@ impl<W: World> Pool<W> {
             return Err(Relocated::GivenUp);
         }
         lane.bytes_written += bytes as u64;
-        self.relocation.bytes_begun.set(self.relocation.bytes_begun.get() + bytes as u64);
+        self.jobs.relocation.bytes_begun.set(self.jobs.relocation.bytes_begun.get() + bytes as u64);
         self.relocated_bytes(lane.purpose, bytes as u64);
         Ok(())
     }
 
     fn relocated_bytes(&self, purpose: Purpose, bytes: u64) {
         match purpose {
-            Purpose::Restore => self.rebuild.done.add(bytes, self.world.now()),
+            Purpose::Restore => self.jobs.rebuild.done.add(bytes, self.world.now()),
             Purpose::Spread => self.rebalanced(bytes),
         }
     }

@@ -165,7 +165,7 @@ impl<W: World> Pool<W> {
     /// When the pool takes no writes: nothing could be repaired.
     pub fn start_scrub(&self) -> Result<(), IoError> {
         self.halt.check()?;
-        if self.scrub.pass.borrow().is_none() {
+        if self.jobs.scrub.pass.borrow().is_none() {
             self.begin_pass();
         }
         self.scrub_at_once();
@@ -179,17 +179,17 @@ impl<W: World> Pool<W> {
     }
 
     fn begin_pass(&self) {
-        let number = self.scrub.passes.get() + 1;
-        self.scrub.passes.set(number);
-        let end = self.lsns.next();
-        let segments = self.segments.borrow();
+        let number = self.jobs.scrub.passes.get() + 1;
+        self.jobs.scrub.passes.set(number);
+        let end = self.writer.lsns.next();
+        let segments = self.space.segments.borrow();
         let rows_total = segments.summary().scrub_rows();
         let report = ScrubReport::new(self.world.unix_seconds());
         let (begun, next) = (self.world.now(), (SegmentId(0), 0));
         let (rows_before, rows_done, told_of) = (0, 0, None);
         let pass = Pass { number, report, begun, rows_before, end, next, rows_done, rows_total, told_of };
-        self.scrub.pass.replace(Some(pass));
-        self.scrub.kept_at.set(begun);
+        self.jobs.scrub.pass.replace(Some(pass));
+        self.jobs.scrub.kept_at.set(begun);
     }
 
     /// Stops the scrub that is under way. False: none is. The next one is due when as much time has
@@ -200,9 +200,9 @@ impl<W: World> Pool<W> {
 
     /// False: none is under way.
     fn end_pass(&self, state: ScrubState) -> bool {
-        let Some(pass) = self.scrub.pass.take() else { return false };
+        let Some(pass) = self.jobs.scrub.pass.take() else { return false };
         let mut report = ScrubReport { remaining: None, ..pass.report(self.world.now()) };
-        self.scrub.heal_queue.hope_again();
+        self.jobs.scrub.heal_queue.hope_again();
         let now = self.world.unix_seconds();
         report.state = state;
         report.finished_at = Some(now);
@@ -224,7 +224,7 @@ impl<W: World> Pool<W> {
         tracing::info!(
             pool, bytes, wrong, unreadable, repaired, unrepaired, drives = ?report.drives, "scrub: {state:?}"
         );
-        self.scrub.last.replace(Some(report));
+        self.jobs.scrub.last.replace(Some(report));
         // What it has found is to be known after a power cut, and an idle pool has no other reason
         // for a checkpoint.
         self.checkpoint_soon();
@@ -233,9 +233,9 @@ impl<W: World> Pool<W> {
 
     /// The scrub that is under way, or else the last one.
     pub fn scrub_report(&self) -> Option<ScrubReport> {
-        let running = self.scrub.pass.borrow().as_ref().map(|pass| pass.report(self.world.now()));
+        let running = self.jobs.scrub.pass.borrow().as_ref().map(|pass| pass.report(self.world.now()));
         running
-            .or_else(|| self.scrub.last.borrow().clone())
+            .or_else(|| self.jobs.scrub.last.borrow().clone())
             .or_else(|| ScrubReport::of_last(&self.catalog.borrow().scrub))
     }
 
@@ -253,30 +253,32 @@ impl<W: World> Pool<W> {
     }
 
     fn scrub_is_wanted(&self) -> bool {
-        let is_begun = self.scrub.pass.borrow().is_some() || !self.scrub.heal_queue.is_empty();
+        let is_begun = self.jobs.scrub.pass.borrow().is_some() || !self.jobs.scrub.heal_queue.is_empty();
         is_begun || self.scrub_is_due()
     }
 
     /// Whether there is something to be looked at now.
     pub fn scrub_is_ready(&self) -> bool {
-        !self.scrub.is_stepping.get() && self.scrub.share.has_come(self.world.now()) && self.scrub_is_wanted()
+        !self.jobs.scrub.is_stepping.get()
+            && self.jobs.scrub.share.has_come(self.world.now())
+            && self.scrub_is_wanted()
     }
 
     /// When to look again whether there is.
     pub fn scrub_waits(&self) -> Option<Duration> {
         // When a step ends it is looked again.
-        if self.halt.why().is_some() || self.scrub.is_stepping.get() {
+        if self.halt.why().is_some() || self.jobs.scrub.is_stepping.get() {
             return None;
         }
         if self.scrub_is_wanted() {
-            return Some(self.scrub.share.wait(self.world.now()));
+            return Some(self.jobs.scrub.share.wait(self.world.now()));
         }
         self.scrub_due_in().map(|wait| wait.min(DUE_POLL))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn scrub_at_once(&self) {
-        self.scrub.share.at_once(self.world.now());
+        self.jobs.scrub.share.at_once(self.world.now());
         self.requests.notify();
     }
 
@@ -284,11 +286,11 @@ impl<W: World> Pool<W> {
 
     /// Begins a step, which goes on beside upkeep.
     pub fn begin_scrub_step(self: &Rc<Self>) {
-        self.scrub.is_stepping.set(true);
+        self.jobs.scrub.is_stepping.set(true);
         let pool = self.clone();
         let step = async move {
             pool.scrub_step().await;
-            pool.scrub.is_stepping.set(false);
+            pool.jobs.scrub.is_stepping.set(false);
         };
         self.begin_beside(Activity::Scrub, step);
     }
@@ -297,21 +299,23 @@ impl<W: World> Pool<W> {
     async fn scrub_step(&self) {
         let begun = self.world.now();
         self.heal_some().await;
-        if self.scrub.pass.borrow().is_none() {
+        if self.jobs.scrub.pass.borrow().is_none() {
             self.begin_as_scheduled();
         }
         self.scrub_some().await;
         self.keep_progress();
         let ended = self.world.now();
         let prio = self.catalog.borrow().settings.scrub_prio;
-        self.scrub.share.stepped(begun, ended, thousandths(prio));
+        self.jobs.scrub.share.stepped(begun, ended, thousandths(prio));
     }
 
     /// Has the progress written at times: an idle pool has no other reason for a checkpoint.
     fn keep_progress(&self) {
         let now = self.world.now();
-        if self.scrub.pass.borrow().is_some() && now.since(self.scrub.kept_at.get()) >= KEEP_INTERVAL {
-            self.scrub.kept_at.set(now);
+        if self.jobs.scrub.pass.borrow().is_some()
+            && now.since(self.jobs.scrub.kept_at.get()) >= KEEP_INTERVAL
+        {
+            self.jobs.scrub.kept_at.set(now);
             self.checkpoint_soon();
         }
     }
@@ -326,7 +330,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn scrub_some(&self) {
-        let Some((number, at, end)) = self.scrub.position() else { return };
+        let Some((number, at, end)) = self.jobs.scrub.position() else { return };
         match self.next_stretch(number, at, end) {
             Some(stretch) => {
                 let (next, looked_at) = self.scrub_stretch(&stretch).await;
@@ -341,7 +345,7 @@ impl<W: World> Pool<W> {
                 let check = self.check_superblocks().await;
                 self.with_pass(number, |pass| pass.report.add(&check));
                 // Another may have been begun meanwhile.
-                if self.scrub.position().is_some_and(|(still, ..)| still == number) {
+                if self.jobs.scrub.position().is_some_and(|(still, ..)| still == number) {
                     self.end_pass(ScrubState::Finished);
                 }
             }
@@ -350,21 +354,21 @@ impl<W: World> Pool<W> {
 
     /// Changes the pass, if it has not been stopped.
     fn with_pass(&self, number: u64, change: impl FnOnce(&mut Pass)) {
-        if let Some(pass) = self.scrub.pass.borrow_mut().as_mut().filter(|pass| pass.number == number) {
+        if let Some(pass) = self.jobs.scrub.pass.borrow_mut().as_mut().filter(|pass| pass.number == number) {
             change(pass);
         }
     }
 
     /// What the next step looks at. `None`: everything has been looked at.
     fn next_stretch(&self, number: u64, (at, row): (SegmentId, u32), end: Lsn) -> Option<Stretch> {
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let mut left = segments.iter_from(at).filter(|(_, segment)| segment.is_to_be_scrubbed(end));
         let (id, segment) = left.next()?;
-        let (floor, extents) = (self.lsns.floor(), segment.accepted_rows());
+        let (floor, extents) = (self.writer.lsns.floor(), segment.accepted_rows());
         let (first, is_settled) = (if id == at { row } else { 0 }, segment.last_lsn < floor);
         drop(left);
         drop(segments);
-        let (pin, geometry) = pin(&self.segments, id).expect("just seen");
+        let (pin, geometry) = pin(&self.space.segments, id).expect("just seen");
         let rows = first..first + (self.identity.segment_rows / 4).min(STEP_ROWS_MAX);
         Some(Stretch { number, id, rows, extents, floor, is_settled, geometry, _pin: pin })
     }

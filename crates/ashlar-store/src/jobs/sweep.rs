@@ -148,34 +148,35 @@ impl<W: World> Pool<W> {
     }
 
     fn sweep_for_numbers(&self) -> Urgency {
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let numbers = segments.numbers();
         if numbers.sweep_due().is_none() || numbers.sweep_given_up() {
             return Urgency::None;
         }
-        let progress = self.sweep.get().map_or(0, |sweep| sweep.progress());
+        let progress = self.jobs.sweep.get().map_or(0, |sweep| sweep.progress());
         urgency(progress, numbers.used_of_half(PROGRESS_PARTS))
     }
 
     /// How long it is until hosts have been quiet for so long that a sweep is worth its while.
     /// `None`: it is not.
     pub fn sweep_waits(&self) -> Option<Duration> {
-        if self.halt.why().is_some() || self.segments.borrow().numbers().sweep_given_up() {
+        if self.halt.why().is_some() || self.space.segments.borrow().numbers().sweep_given_up() {
             return None;
         }
-        let goes_on = self.sweep.get().map(|_| Duration::ZERO);
+        let goes_on = self.jobs.sweep.get().map(|_| Duration::ZERO);
         goes_on.or_else(|| self.upkeep.sweep_waits(self.world.now()))
     }
 
     /// Whether a sweep would find that less lives than is counted.
     pub fn counts_are_inexact(&self) -> bool {
         let enough = self.upkeep.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
-        (enough || self.sweep.get().is_some()) && !self.segments.borrow().numbers().sweep_given_up()
+        (enough || self.jobs.sweep.get().is_some())
+            && !self.space.segments.borrow().numbers().sweep_given_up()
     }
 
     /// Does the next step of the sweep that is due. Repeats it if it fails for want of a segment.
     pub async fn sweep_on(&self) -> Result<(), AppendError> {
-        let Some(sweep) = self.sweep.get() else {
+        let Some(sweep) = self.jobs.sweep.get() else {
             self.begin_sweep().await;
             return Ok(());
         };
@@ -193,7 +194,7 @@ impl<W: World> Pool<W> {
             self.compact(shard).await;
             return Ok(());
         }
-        self.sweep.set(next);
+        self.jobs.sweep.set(next);
         if next.is_none() {
             self.end_sweep(sweep);
         }
@@ -224,8 +225,8 @@ impl<W: World> Pool<W> {
     async fn begin_sweep(&self) {
         let is_quiet = self.upkeep.hosts_are_quiet(self.world.now());
         self.upkeep.counts_become_exact();
-        let quarter = self.segments.borrow().numbers().sweep_due();
-        self.sweep.set(Some(Sweep::new(quarter, is_quiet)));
+        let quarter = self.space.segments.borrow().numbers().sweep_due();
+        self.jobs.sweep.set(Some(Sweep::new(quarter, is_quiet)));
         // Only what is in deltas can leave the buffer.
         if is_quiet && self.has_room_for_checkpoints() {
             self.ordered_checkpoint().await;
@@ -234,7 +235,7 @@ impl<W: World> Pool<W> {
 
     /// Checkpoints that only give back what the map takes are not worth the last segments.
     fn has_room_for_checkpoints(&self) -> bool {
-        !self.segments.borrow().is_cornered(&self.allocation_targets())
+        !self.space.segments.borrow().is_cornered(&self.allocation_targets())
     }
 
     fn give_up_sweep(&self, group: GroupKey) {
@@ -243,22 +244,22 @@ impl<W: World> Pool<W> {
             "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
              again before the missing drives are back"
         );
-        self.segments.borrow_mut().give_up_sweep();
-        self.sweep.set(None);
+        self.space.segments.borrow_mut().give_up_sweep();
+        self.jobs.sweep.set(None);
     }
 
     fn end_sweep(&self, sweep: Sweep) {
         tracing::debug!(sweep.quarter, "the sweep has ended");
-        self.collecting.may_gain();
+        self.jobs.collecting.may_gain();
         self.count(|counters| counters.sweeps += 1);
         if sweep.is_quiet && self.has_room_for_checkpoints() {
             self.checkpoint_soon();
         }
         let Some(quarter) = sweep.quarter else { return };
-        self.segments.borrow_mut().sweep_done(quarter);
+        self.space.segments.borrow_mut().sweep_done(quarter);
         // A number that comes back is another segment.
-        self.segments.borrow_mut().all_may_move();
-        self.pages.clear();
+        self.space.segments.borrow_mut().all_may_move();
+        self.map.pages.clear();
     }
 }
 

@@ -160,10 +160,10 @@ fn rest_after(bytes: u64, drive_bytes: u64) -> Duration {
 impl<W: World> Pool<W> {
     /// Tells drives while the pool is open.
     pub async fn trim_loop(self: Rc<Self>) {
-        while !self.trim.stop.get() && self.halt.why().is_none() {
+        while !self.jobs.trim.stop.get() && self.halt.why().is_none() {
             let pause = self.begin_discards();
             self.end_trim_if_done();
-            let wake = pin!(self.trim.wake.notified());
+            let wake = pin!(self.jobs.trim.wake.notified());
             match pause {
                 Some(pause) => {
                     select(wake, pin!(self.world.sleep(pause))).await;
@@ -178,19 +178,19 @@ impl<W: World> Pool<W> {
         let (now, mut next) = (self.world.now(), None::<Duration>);
         for drive in self.array.working_drives() {
             let is_due = {
-                let segments = self.segments.borrow();
+                let segments = self.space.segments.borrow();
                 segments.has_untold(drive) && !segments.has_away(drive) && self.array.discards(drive)
             };
             if !is_due {
                 continue;
             }
-            let pause = self.trim.pause(drive, now);
+            let pause = self.jobs.trim.pause(drive, now);
             if !pause.is_zero() {
                 next = Some(next.map_or(pause, |next| next.min(pause)));
                 continue;
             }
-            let chunks_max = self.trim.bytes_max(drive) / self.identity.chunk_bytes();
-            let discard = self.segments.borrow_mut().tell(drive, chunks_max as u32);
+            let chunks_max = self.jobs.trim.bytes_max(drive) / self.identity.chunk_bytes();
+            let discard = self.space.segments.borrow_mut().tell(drive, chunks_max as u32);
             if let Some(discard) = discard {
                 self.spawn(self.clone().discard(discard));
             }
@@ -202,10 +202,10 @@ impl<W: World> Pool<W> {
         let begun = self.world.now();
         let done = self.array.discard(discard.drive, discard.chunks.clone()).await;
         let ended = self.world.now();
-        self.segments.borrow_mut().is_told(&discard);
+        self.space.segments.borrow_mut().is_told(&discard);
         self.note_discard(&discard, done, begun, ended);
-        self.trim.ended.notify_waiters();
-        self.trim.wake();
+        self.jobs.trim.ended.notify_waiters();
+        self.jobs.trim.wake();
     }
 
     fn note_discard(&self, discard: &Discard, done: Result<(), DeviceError>, begun: Nanos, ended: Nanos) {
@@ -215,7 +215,7 @@ impl<W: World> Pool<W> {
             .array
             .member(drive)
             .map_or(0, |member| u64::from(member.layout().chunk_count) * self.identity.chunk_bytes());
-        let mut drives = self.trim.drives.borrow_mut();
+        let mut drives = self.jobs.trim.drives.borrow_mut();
         let pacing = drives.entry(drive).or_default();
         pacing.bytes_max = next_bytes(bytes, ended.since(begun));
         pacing.share.stepped(begun, ended, SHARE);
@@ -225,7 +225,7 @@ impl<W: World> Pool<W> {
             Err(DeviceError::Gone) => {}
             Err(error) => {
                 self.count(|counters| counters.discards_failed += 1);
-                self.trim.with_pass(|pass| pass.report.failed += 1);
+                self.jobs.trim.with_pass(|pass| pass.report.failed += 1);
                 if !std::mem::replace(&mut pacing.is_told_of, true) {
                     let pool = &self.name();
                     tracing::warn!(
@@ -235,7 +235,7 @@ impl<W: World> Pool<W> {
                     );
                 }
                 if matches!(error, DeviceError::Unsupported(_)) {
-                    self.segments.borrow_mut().forget_all_untold_of(drive);
+                    self.space.segments.borrow_mut().forget_all_untold_of(drive);
                 }
             }
         }
@@ -247,8 +247,8 @@ impl<W: World> Pool<W> {
     /// may be written to.
     pub async fn chunks_are_back(&self, chunks: impl IntoIterator<Item = ChunkAddr> + Clone) {
         loop {
-            let ended = self.trim.ended.notified();
-            let away = self.segments.borrow().away_of(chunks.clone());
+            let ended = self.jobs.trim.ended.notified();
+            let away = self.space.segments.borrow().away_of(chunks.clone());
             let is_waited_for = |drive: &DriveId| self.array.working(*drive).is_some();
             if !away.iter().any(is_waited_for) || self.halt.why().is_some() {
                 return;
@@ -259,9 +259,9 @@ impl<W: World> Pool<W> {
 
     /// A root is durable that names no chunk which is free.
     pub fn free_chunks_settled(&self) {
-        let remembers = self.catalog.borrow().settings.autotrim || self.trim.goes_on();
-        self.segments.borrow_mut().chunks_settled(remembers);
-        self.trim.wake();
+        let remembers = self.catalog.borrow().settings.autotrim || self.jobs.trim.goes_on();
+        self.space.segments.borrow_mut().chunks_settled(remembers);
+        self.jobs.trim.wake();
     }
 
     // --- trims that are asked for ----------------------------------------------------------------
@@ -272,7 +272,7 @@ impl<W: World> Pool<W> {
     /// When the pool takes no writes, or none of its drives can be told.
     pub fn start_trim(&self) -> Result<(), TrimError> {
         self.halt.check()?;
-        if self.trim.goes_on() {
+        if self.jobs.trim.goes_on() {
             return Ok(());
         }
         let all = self.array.working_drives();
@@ -282,7 +282,7 @@ impl<W: World> Pool<W> {
         if drives.is_empty() {
             return Err(TrimError::NoDrive(skipped_drives));
         }
-        let chunks = self.segments.borrow_mut().trim_all(&drives);
+        let chunks = self.space.segments.borrow_mut().trim_all(&drives);
         let report = TrimReport {
             started_at: self.world.unix_seconds(),
             finished_at: None,
@@ -293,15 +293,15 @@ impl<W: World> Pool<W> {
             remaining: None,
         };
         let drives = drives.into_iter().collect();
-        self.trim.pass.replace(Some(Pass { report, begun: self.world.now(), drives }));
-        self.trim.wake();
+        self.jobs.trim.pass.replace(Some(Pass { report, begun: self.world.now(), drives }));
+        self.jobs.trim.wake();
         Ok(())
     }
 
     /// Of what a trim has come to on its drives, those that it waits for no more.
     fn end_trim_if_done(&self) {
-        let segments = self.segments.borrow();
-        self.trim.with_pass(|pass| {
+        let segments = self.space.segments.borrow();
+        self.jobs.trim.with_pass(|pass| {
             let lost: Vec<DriveId> =
                 pass.drives.iter().copied().filter(|drive| !self.array.discards(*drive)).collect();
             for drive in lost {
@@ -311,21 +311,21 @@ impl<W: World> Pool<W> {
             pass.drives.retain(|drive| segments.left_to_trim(*drive) > 0 || segments.has_away(*drive));
         });
         drop(segments);
-        let is_over = self.trim.pass.borrow().as_ref().is_some_and(|pass| pass.drives.is_empty());
-        let Some(pass) = is_over.then(|| self.trim.pass.take()).flatten() else { return };
+        let is_over = self.jobs.trim.pass.borrow().as_ref().is_some_and(|pass| pass.drives.is_empty());
+        let Some(pass) = is_over.then(|| self.jobs.trim.pass.take()).flatten() else { return };
         let finished_at = Some(self.world.unix_seconds());
         let bytes_done = pass.report.bytes_total;
         let report = TrimReport { finished_at, bytes_done, ..pass.report };
         let (pool, bytes, failed) = (&self.name(), report.bytes_total, report.failed);
         tracing::info!(pool, bytes, failed, skipped_drives = ?report.skipped_drives, "trim: drives know what is free");
-        self.trim.last.replace(Some(report));
+        self.jobs.trim.last.replace(Some(report));
     }
 
     /// The trim that goes on, or else the last one since the pool was opened.
     pub fn trim_report(&self) -> Option<TrimReport> {
-        let pass = self.trim.pass.borrow();
-        let Some(pass) = pass.as_ref() else { return self.trim.last.borrow().clone() };
-        let segments = self.segments.borrow();
+        let pass = self.jobs.trim.pass.borrow();
+        let Some(pass) = pass.as_ref() else { return self.jobs.trim.last.borrow().clone() };
+        let segments = self.space.segments.borrow();
         let left: u64 = pass.drives.iter().map(|drive| segments.left_to_trim(*drive)).sum();
         let bytes_left = left * self.identity.chunk_bytes();
         let bytes_done = pass.report.bytes_total.saturating_sub(bytes_left);
@@ -337,21 +337,21 @@ impl<W: World> Pool<W> {
     /// The setting has changed: what was freed until now is not told any more where it is off.
     pub fn autotrim_changed(&self) {
         if !self.catalog.borrow().settings.autotrim {
-            self.segments.borrow_mut().forget_untold();
+            self.space.segments.borrow_mut().forget_untold();
         }
-        self.trim.wake();
+        self.jobs.trim.wake();
     }
 
     /// No discard begins any more. Returns once those have ended that are on their way to drives
     /// that work. False: it has taken too long, and they may still change what is on the drives.
     pub async fn discards_end(&self) -> bool {
-        self.trim.stop.set(true);
-        self.trim.wake();
+        self.jobs.trim.stop.set(true);
+        self.jobs.trim.wake();
         let ended = async {
             loop {
-                let ended = self.trim.ended.notified();
+                let ended = self.jobs.trim.ended.notified();
                 let drives = self.array.working_drives();
-                if !drives.into_iter().any(|drive| self.segments.borrow().has_away(drive)) {
+                if !drives.into_iter().any(|drive| self.space.segments.borrow().has_away(drive)) {
                     return;
                 }
                 select(pin!(ended), pin!(self.world.sleep(LOOK_INTERVAL))).await;

@@ -45,11 +45,11 @@ pub(crate) struct HeldForZeros<'a, W: World> {
 
 impl<W: World> Drop for HeldForZeros<'_, W> {
     fn drop(&mut self) {
-        if self.is_done || self.pool.commit.is_idle() {
+        if self.is_done || self.pool.writer.commit.is_idle() {
             return;
         }
         let outlived = self.held.iter_mut().map(|held| (held.shard, std::mem::take(&mut held.groups)));
-        self.pool.outlived_holds.borrow_mut().extend(outlived);
+        self.pool.map.outlived_holds.borrow_mut().extend(outlived);
     }
 }
 
@@ -130,7 +130,7 @@ impl<W: World> Pool<W> {
 
     /// The leaf at `pointer`, from the cache if it is there.
     async fn leaf(&self, pointer: Pointer) -> Result<Rc<StoredLeaf>, IoError> {
-        match self.pages.leaf(pointer) {
+        match self.map.pages.leaf(pointer) {
             Some(leaf) => Ok(leaf),
             None => self.read_leaf(pointer).await,
         }
@@ -251,8 +251,8 @@ impl<W: World> Pool<W> {
     /// Releases groups that were held for zeros whose host was answered before they were in the
     /// maps, once nothing is on its way any more.
     pub fn release_outlived(&self) {
-        if !self.outlived_holds.borrow().is_empty() && self.commit.is_idle() {
-            for (id, groups) in self.outlived_holds.take() {
+        if !self.map.outlived_holds.borrow().is_empty() && self.writer.commit.is_idle() {
+            for (id, groups) in self.map.outlived_holds.take() {
                 self.with_shard(id, |shard| shard.index.release(&groups));
             }
         }

@@ -43,7 +43,7 @@ impl<W: World> Pool<W> {
         lba: Lba,
         count: usize,
     ) -> Result<AlignedBuf, IoError> {
-        let mut found = self.lists.found.list();
+        let mut found = self.writer.lists.found.list();
         let looked = self.lookup_all(Key { family, lba, layer }, count, &mut found, |index, value| {
             value.map(|pointer| self.found(index, pointer))
         });
@@ -69,7 +69,7 @@ impl<W: World> Pool<W> {
     }
 
     fn found(&self, index: usize, pointer: Pointer) -> Found {
-        let (pin, geometry) = pin(&self.segments, pointer.location.segment())
+        let (pin, geometry) = pin(&self.space.segments, pointer.location.segment())
             .unwrap_or_else(|| panic!("the map names {:?}, whose segment is gone", pointer.location));
         Found { index, pointer, geometry, _pin: pin }
     }

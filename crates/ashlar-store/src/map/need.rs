@@ -66,8 +66,8 @@ impl MapNeed {
         self.thin.map(MapTask::Compact)
     }
 
-    /// What is done between two collections, while space is short. Merging first: distribution takes
-    /// space and makes more to merge.
+    /// What is done between two collections, while space is short. Merging first: distribution
+    /// takes space and makes more to merge.
     pub fn between_collections(&self) -> Option<MapTask> {
         self.merge().or(self.fullest.filter(|_| self.is_too_large).map(MapTask::Distribute))
     }

@@ -96,7 +96,7 @@ impl<W: World> Pool<W> {
         device: W::Device,
         instead_of: Option<DriveId>,
     ) -> Result<DriveUuid, AddError> {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.joins_none()?;
         let size_bytes = device.size_bytes();
@@ -118,7 +118,7 @@ impl<W: World> Pool<W> {
 
     /// A root can name one new member at a time: until it does, the one before is to be waited for.
     pub fn joins_none(&self) -> Result<(), AddError> {
-        self.joining.get().map_or(Ok(()), |joining| Err(AddError::Joining(joining.record.drive)))
+        self.membership.joining.get().map_or(Ok(()), |joining| Err(AddError::Joining(joining.record.drive)))
     }
 
     /// Whether the drive carries the pool's label and nothing else of it: it was being added when
@@ -127,15 +127,16 @@ impl<W: World> Pool<W> {
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         let uuid = superblock.drive_uuid;
         let names = |root: &Root| root.members.iter().any(|member| member.uuid == uuid);
-        let is_joining = self.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
-        let is_named = is_joining || names(&self.roots.newest()) || names(&self.roots.begun());
+        let is_joining = self.membership.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
+        let is_named =
+            is_joining || names(&self.checkpoint.roots.newest()) || names(&self.checkpoint.roots.begun());
         superblock.pool == self.identity.pool && !is_named && has_never_had_a_root(device).await
     }
 
     /// Members that are lost and for which no drive was added. First those that are released: the
     /// others may come back yet.
     pub fn open_losses(&self) -> Vec<MemberRecord> {
-        let (root, leaving) = (self.roots.newest(), self.leaving.borrow());
+        let (root, leaving) = (self.checkpoint.roots.newest(), self.membership.leaving.borrow());
         let is_open = |lost: &&MemberRecord| {
             let works = |it: &MemberRecord| it.uuid == lost.uuid && self.array.working(it.drive).is_some();
             !lost.made_good && !leaving.contains(&lost.drive) && !root.members.iter().any(works)
@@ -148,7 +149,7 @@ impl<W: World> Pool<W> {
     /// A number that no member has: a new one, as long as there are any. Who still reads of a drive
     /// that has gone is not to find another by its number.
     pub fn next_drive(&self) -> Result<DriveId, AddError> {
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let taken: BTreeSet<u16> = root.members.iter().map(|member| member.drive.0).collect();
         let next = taken.last().map_or(0, |last| last + 1).max(self.array.next_number());
         let is_free = |number: &u16| !taken.contains(number);
@@ -174,7 +175,7 @@ impl<W: World> Pool<W> {
         let columns_min = self.identity.level.parity() as u64 + 1;
         let segments_max = u64::from(self.identity.segment_numbers) / NUMBERS_PER_SEGMENT;
         let chunks_max = segments_max * columns_min;
-        if self.segments.borrow().chunks_total() + u64::from(layout.chunk_count) <= chunks_max {
+        if self.space.segments.borrow().chunks_total() + u64::from(layout.chunk_count) <= chunks_max {
             return Ok(layout);
         }
         Err(AddError::TooManySegments { bytes_max: chunks_max * chunk_bytes })
@@ -204,7 +205,7 @@ impl<W: World> Pool<W> {
 
     /// Members with one more, for a superblock to say.
     pub fn member_count(&self) -> u16 {
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let members = root.identities(root.counted()) + 1;
         members.max(self.identity.level.drives_min()) as u16
     }
@@ -213,13 +214,13 @@ impl<W: World> Pool<W> {
     /// if it comes back. `makes_good`: that of the lost member for which there is a drive more with
     /// this one.
     pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
-        let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.roots.newest());
+        let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.checkpoint.roots.newest());
         let since = RootGeneration(root.generation.0 + 1);
         let (state, made_good, given_up) = (MemberState::Present, false, false);
         let record = MemberRecord { drive, uuid, state, made_good, given_up, since, parity_used: 0 };
-        self.joining.set(Some(Joining { record, was, makes_good }));
+        self.membership.joining.set(Some(Joining { record, was, makes_good }));
         let members = root.identities(root.counted()) + usize::from(was.is_none());
         let stripe = Stripe::of(self.identity.level, members);
-        self.segments.borrow_mut().add_drive(drive, superblock.layout.chunk_count, stripe);
+        self.space.segments.borrow_mut().add_drive(drive, superblock.layout.chunk_count, stripe);
     }
 }

@@ -319,7 +319,7 @@ async fn checkpoint<W: World>(pool: &Pool<W>) -> Result<(), CreateError> {
         Either::Right(_) => return Err(CreateError::FileSystemFull),
     }
     let failure = |index: usize| Some((index, pool.array.member(DriveId(index as u16))?.failure()?));
-    let drives = pool.roots.newest().members.len();
+    let drives = pool.checkpoint.roots.newest().members.len();
     match (0..drives).find_map(failure) {
         Some((index, error)) => Err(CreateError::Drive { index, error }),
         None => Ok(()),

@@ -54,7 +54,7 @@ impl<W: World> Pool<W> {
     /// # Errors
     /// [`GrowError`].
     pub async fn grow(&self) -> Result<Vec<Grown>, GrowError> {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.is_still_held().await?;
         let mut grown = Vec::new();
@@ -79,7 +79,7 @@ impl<W: World> Pool<W> {
         let columns_min = self.identity.level.parity() as u64 + 1;
         let segments_max = u64::from(self.identity.segment_numbers) / NUMBERS_PER_SEGMENT;
         let chunks_max = segments_max * columns_min;
-        if self.segments.borrow().chunks_total() + u64::from(chunks) <= chunks_max {
+        if self.space.segments.borrow().chunks_total() + u64::from(chunks) <= chunks_max {
             return Ok(());
         }
         Err(GrowError::TooManySegments { bytes_max: chunks_max * self.identity.chunk_bytes() })
@@ -92,12 +92,12 @@ impl<W: World> Pool<W> {
         drive_bytes: u64,
     ) -> Result<(), GrowError> {
         // No scrub looks at the copies meanwhile, and none writes what was right before.
-        let _labels = self.labels.lock().await;
+        let _labels = self.membership.labels.lock().await;
         let written = self.write_larger(drive, layout, drive_bytes).await;
         written.ok_or(GrowError::NotWritten(drive))?;
         let member = self.array.working(drive).ok_or(GrowError::NotWritten(drive))?;
         member.grow(layout, drive_bytes);
-        self.segments.borrow_mut().grow_drive(drive, layout.chunk_count);
+        self.space.segments.borrow_mut().grow_drive(drive, layout.chunk_count);
         tracing::info!(pool = self.name(), "{drive} has {} from now on", ByteSize(drive_bytes));
         Ok(())
     }

@@ -135,7 +135,8 @@ impl<W: World> Pool<W> {
     /// The pool is this machine's from now on, as long as [`Self::beat_loop`] runs.
     pub fn begin_lease(&self, taken: Taken) {
         self.array.permit_until(after(taken.at, LEASE));
-        *self.lease.state.borrow_mut() = LeaseState::Ours(Ours { beat: taken.own, looks: Looks::default() });
+        *self.membership.lease.state.borrow_mut() =
+            LeaseState::Ours(Ours { beat: taken.own, looks: Looks::default() });
     }
 
     /// An answer to a host may be given: the pool is still this machine's. Waits while that is not
@@ -147,7 +148,7 @@ impl<W: World> Pool<W> {
         if self.array.is_permitted() {
             return Ok(());
         }
-        let never = pin!(wait_for(&self.lease.looked, || self.never_holds()));
+        let never = pin!(wait_for(&self.membership.lease.looked, || self.never_holds()));
         match select(pin!(self.array.permitted()), select(never, pin!(self.halt.closed()))).await {
             Either::Left(_) => Ok(()),
             Either::Right((Either::Left((why, _)), _)) => Err(IoError::new(Cause::NotReady, why)),
@@ -160,16 +161,16 @@ impl<W: World> Pool<W> {
         let working = self.array.working_count();
         let too_few = working == 0 || working < self.looks_needed(working);
         let too_few = too_few.then(|| "too few drives are left to say whose the pool is".to_owned());
-        self.lease.loss().map(|loss| loss.text()).or(too_few)
+        self.membership.lease.loss().map(|loss| loss.text()).or(too_few)
     }
 
     /// Nothing is written or answered here any more.
     fn lose(&self, loss: Loss) {
         self.array.permit_until(Nanos(0));
         let why = loss.text();
-        *self.lease.state.borrow_mut() = LeaseState::Lost(loss);
+        *self.membership.lease.state.borrow_mut() = LeaseState::Lost(loss);
         self.halt_for_good(&why);
-        self.lease.looked.notify_waiters();
+        self.membership.lease.looked.notify_waiters();
     }
 
     /// It is not certain now whose the pool is, and may be again: reads and writes wait.
@@ -179,7 +180,7 @@ impl<W: World> Pool<W> {
 
     /// Another machine that has opened the pool.
     pub fn taken_by(&self) -> Option<String> {
-        match self.lease.loss()? {
+        match self.membership.lease.loss()? {
             Loss::To(holder) => Some(holder),
             Loss::Unsure => None,
         }
@@ -187,13 +188,13 @@ impl<W: World> Pool<W> {
 
     /// Returns once the pool is not this machine's any more.
     pub async fn lost(&self) -> Loss {
-        self.halt.wait_for(|| self.lease.loss()).await
+        self.halt.wait_for(|| self.membership.lease.loss()).await
     }
 
     /// Returns once it has not been certain for `longest` whose the pool is, with that as the
     /// reason.
     pub async fn stays_uncertain(&self, longest: Duration) -> IoError {
-        if self.lease.own().is_none() {
+        if self.membership.lease.own().is_none() {
             std::future::pending::<()>().await;
         }
         let mut since = None;
@@ -210,12 +211,13 @@ impl<W: World> Pool<W> {
 
     /// Lets others open the pool at once. After the last write.
     pub async fn hand_back(&self) {
-        if self.lease.own().is_none() {
+        if self.membership.lease.own().is_none() {
             return;
         }
-        self.lease.is_ending.set(true);
-        self.lease.notify.notify_waiters();
-        let ended = wait_for(&self.lease.notify, || self.lease.has_ended.get().then_some(()));
+        self.membership.lease.is_ending.set(true);
+        self.membership.lease.notify.notify_waiters();
+        let ended =
+            wait_for(&self.membership.lease.notify, || self.membership.lease.has_ended.get().then_some(()));
         if within(&self.world, HAND_BACK_MAX, ended).await.is_none() {
             tracing::warn!(pool = self.name(), "another machine will watch before it opens the pool");
         }

@@ -125,7 +125,7 @@ impl<W: World> Pool<W> {
     /// not take it now get it when the pool is opened next.
     pub async fn rename(&self, name: &str) -> Result<(), RenameError> {
         check_name(name)?;
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.is_still_held().await?;
         let before = self.identity.naming.label();
@@ -166,7 +166,7 @@ impl<W: World> Pool<W> {
     /// Gives the pool's name to those of the drives that say an older one: they were away, or
     /// whoever renamed the pool was stopped.
     pub async fn settle_name(&self, superblocks: &[Superblock]) {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         let label = self.identity.naming.label();
         // Of the pool's own drives, those that were not believed included.
         let own = superblocks.iter().filter(|superblock| superblock.secret == self.identity.secret);
@@ -224,7 +224,7 @@ impl<W: World> Pool<W> {
 
     /// The identity of a member.
     pub fn uuid_of(&self, drive: DriveId) -> Option<DriveUuid> {
-        Some(self.roots.newest().members.iter().find(|it| it.drive == drive)?.uuid)
+        Some(self.checkpoint.roots.newest().members.iter().find(|it| it.drive == drive)?.uuid)
     }
 
     /// The pool's name.

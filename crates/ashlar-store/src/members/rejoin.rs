@@ -108,7 +108,7 @@ pub struct Rejoined {
 impl<W: World> Pool<W> {
     /// Lets go of what is left of a drive that was lost, so that it can be opened again.
     pub async fn forget_lost(&self, drive: DriveId) -> Result<(), RejoinError> {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.lost_member(drive).await?;
         self.array.remove(drive);
@@ -122,24 +122,25 @@ impl<W: World> Pool<W> {
             self.halt.why().is_some(),
             "a pool that works lets go of one at a time, once a root says that it is lost"
         );
-        let drives: Vec<DriveId> = self.roots.newest().members.iter().map(|member| member.drive).collect();
+        let drives: Vec<DriveId> =
+            self.checkpoint.roots.newest().members.iter().map(|member| member.drive).collect();
         let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
         lost.for_each(|drive| self.array.remove(drive));
         // One that was joining when it halted: who looks for it must be able to open it.
-        let joining = self.joining.get().filter(|joining| !self.is_member(joining.record.drive));
+        let joining = self.membership.joining.get().filter(|joining| !self.is_member(joining.record.drive));
         joining.into_iter().for_each(|joining| self.array.remove(joining.record.drive));
     }
 
     pub fn is_member(&self, drive: DriveId) -> bool {
-        self.roots.newest().members.iter().any(|member| member.drive == drive)
+        self.checkpoint.roots.newest().members.iter().any(|member| member.drive == drive)
     }
 
     /// Whether a pool that has halted could be opened with those of its drives that work and the
     /// ones that are `back`. One that its root calls lost does not count: it has missed something.
     pub fn could_open_with(&self, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
-        could_open(self, &self.roots.newest(), back)?;
+        could_open(self, &self.checkpoint.roots.newest(), back)?;
         // It may have come to some drives.
-        could_open(self, &self.roots.begun(), back)
+        could_open(self, &self.checkpoint.roots.begun(), back)
     }
 
     /// Takes a drive back that was lost as `drive`.
@@ -148,7 +149,7 @@ impl<W: World> Pool<W> {
         drive: DriveId,
         found: FoundDrive<W::Device>,
     ) -> Result<Rejoined, RejoinError> {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.joins_none()?;
         let record = self.lost_member(drive).await?;
@@ -160,7 +161,7 @@ impl<W: World> Pool<W> {
         let superblock = self.renamed(superblock)?;
         // Where it fails or is not waited for it may be written all the same, and the drive then
         // has the new identity.
-        self.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
+        self.membership.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
@@ -188,9 +189,9 @@ impl<W: World> Pool<W> {
     /// does not name.
     async fn between_checkpoints(&self) -> Result<(), IoError> {
         loop {
-            let changed = self.roots.changes();
+            let changed = self.checkpoint.roots.changes();
             self.halt.check()?;
-            if !self.segments.borrow().is_noted() {
+            if !self.space.segments.borrow().is_noted() {
                 return Ok(());
             }
             changed.await;
@@ -199,7 +200,7 @@ impl<W: World> Pool<W> {
 
     /// What the drive holds is its own under its `new` number. Returns how many columns that are.
     fn adopt(&self, member: &MemberRecord, new: DriveId, held: &Held) -> u64 {
-        let kept = self.segments.borrow_mut().adopt(member.drive, new, |segment| held.has(segment));
+        let kept = self.space.segments.borrow_mut().adopt(member.drive, new, |segment| held.has(segment));
         if kept > 0 && held.is_doubtful(member) {
             let (pool, was) = (&self.name(), member.drive);
             tracing::warn!(
@@ -238,7 +239,7 @@ impl<W: World> Pool<W> {
     /// machine that goes on with the pool.
     async fn erase_strays(&self, device: &W::Device) -> Result<(), DeviceError> {
         for stray in read_roots(device, self.identity.pool).await {
-            if !self.roots.newest().descends_from(stray.incarnation(), stray.generation) {
+            if !self.checkpoint.roots.newest().descends_from(stray.incarnation(), stray.generation) {
                 let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
                 device
                     .write(Superblock::root_offset(stray.generation.0), nothing, Durability::Stable)
@@ -256,13 +257,14 @@ impl<W: World> Pool<W> {
             return false;
         }
         let is_unchanged = (superblock.drive, superblock.drive_uuid) == (member.drive, member.uuid);
-        is_unchanged || self.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
+        is_unchanged || self.membership.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
     }
 
     /// The member, once a root says that it is lost: before that, what was written without it may
     /// not be durable.
     async fn lost_member(&self, drive: DriveId) -> Result<MemberRecord, RejoinError> {
-        let record = || self.roots.newest().members.iter().find(|member| member.drive == drive).copied();
+        let record =
+            || self.checkpoint.roots.newest().members.iter().find(|member| member.drive == drive).copied();
         let known = record().ok_or(RejoinError::NotMember(drive))?;
         if !known.state.takes_part() {
             return Ok(known);
@@ -281,10 +283,11 @@ impl<W: World> Pool<W> {
         found: &FoundDrive<W::Device>,
     ) -> Result<Held, RejoinError> {
         let roots = read_roots(&found.device, self.identity.pool).await;
-        let is_on_line = |own: &&Root| self.roots.newest().descends_from(own.incarnation(), own.generation);
+        let is_on_line =
+            |own: &&Root| self.checkpoint.roots.newest().descends_from(own.incarnation(), own.generation);
         if let Some(other) = roots.last().filter(|last| !is_on_line(last)) {
             let parity = self.identity.level.parity();
-            if has_gone_another_way(other, &self.roots.newest(), parity) {
+            if has_gone_another_way(other, &self.checkpoint.roots.newest(), parity) {
                 return Err(RejoinError::Diverged(member.drive));
             }
         }
@@ -295,7 +298,7 @@ impl<W: World> Pool<W> {
             return Ok(Held::by(own));
         }
         let holds_nothing = has_never_had_a_root(&found.device).await;
-        if !holds_nothing && self.segments.borrow().summary().is_used(member.drive) {
+        if !holds_nothing && self.space.segments.borrow().summary().is_used(member.drive) {
             return Err(RejoinError::Unknown(member.drive));
         }
         Ok(Held::default())
@@ -303,9 +306,9 @@ impl<W: World> Pool<W> {
 
     /// What could not be read without the drive may be with it.
     fn try_unreadable_again(&self) {
-        self.segments.borrow_mut().try_sweep_again();
-        self.segments.borrow_mut().all_may_move();
-        self.unpurgeable.borrow_mut().clear();
+        self.space.segments.borrow_mut().try_sweep_again();
+        self.space.segments.borrow_mut().all_may_move();
+        self.jobs.unpurgeable.borrow_mut().clear();
     }
 
     /// The superblock under a new number and identity.

@@ -114,14 +114,14 @@ impl<W: World> Pool<W> {
     /// refuses. One that works is given up. The next root notes that they were away, so that they
     /// may come back by themselves.
     pub async fn drives_are_gone(&self, drives: &[DriveId]) -> Result<(), IoError> {
-        self.gone.borrow_mut().extend(drives);
+        self.membership.gone.borrow_mut().extend(drives);
         drives.iter().for_each(|drive| self.array.give_up(*drive, DeviceError::Gone));
         self.checkpoint_unless_hung().await
     }
 
     /// The drive is known to be away.
     pub fn is_gone(&self, drive: DriveId) -> bool {
-        self.gone.borrow().contains(&drive)
+        self.membership.gone.borrow().contains(&drive)
     }
 
     /// Whether a root that is the first to name the drive absent notes that it was given up: it was
@@ -133,9 +133,9 @@ impl<W: World> Pool<W> {
     /// What would be lost with `more` drives, to be compared with the parity of the pool's level.
     pub fn lost_with(&self, more: &[DriveId]) -> usize {
         let is_lost = |drive: DriveId| self.array.working(drive).is_none() || more.contains(&drive);
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let geometries = segments.iter().map(|(_, segment)| &*segment.geometry);
-        losses(&self.roots.newest(), is_lost, geometries, self.identity.level.parity())
+        losses(&self.checkpoint.roots.newest(), is_lost, geometries, self.identity.level.parity())
     }
 
     /// A drive that has had too many faults, if nothing is lost by giving it up: all others are
@@ -143,7 +143,7 @@ impl<W: World> Pool<W> {
     pub fn faulty_drive(&self) -> Option<DriveId> {
         let parity = self.identity.level.parity();
         let drive = self.array.faulty_drive().filter(|_| parity > 0)?;
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let all_there = root.counted().all(|drive| self.array.working(drive).is_some());
         let remaining = self.allocation_targets().into_iter().filter(|home| *home != drive).count();
         (all_there && self.unreleased().is_empty() && remaining > parity).then_some(drive)
@@ -153,10 +153,10 @@ impl<W: World> Pool<W> {
     /// member any more. One that was lost and released is forgotten. Returns when that is decided
     /// for good, not when it is done.
     pub async fn remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.may_remove_drive(drive)?;
         self.admit_request(Request::Change)?;
-        self.leaving.borrow_mut().insert(drive);
+        self.membership.leaving.borrow_mut().insert(drive);
         self.rebuild_at_once();
         Ok(self.checkpoint_unless_hung().await?)
     }
@@ -164,7 +164,8 @@ impl<W: World> Pool<W> {
     /// Whether the drive can be removed now.
     pub fn may_remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         self.halt.check()?;
-        let state = self.roots.newest().members.iter().find(|it| it.drive == drive).map(|it| it.state);
+        let state =
+            self.checkpoint.roots.newest().members.iter().find(|it| it.drive == drive).map(|it| it.state);
         match state.ok_or(RemoveError::NotMember(drive))? {
             MemberState::Absent => Err(RemoveError::Lost(drive)),
             MemberState::Present | MemberState::Leaving if self.array.working(drive).is_none() => {
@@ -177,15 +178,15 @@ impl<W: World> Pool<W> {
 
     /// A drive that was to be removed stays.
     pub async fn keep_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
-        let _adding = self.adding.lock().await;
+        let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.admit_request(Request::GivingBack)?;
-        if !self.leaving.borrow_mut().remove(&drive) {
+        if !self.membership.leaving.borrow_mut().remove(&drive) {
             return Err(RemoveError::NotLeaving(drive));
         }
         self.checkpoint_unless_hung().await?;
         // The root without it may have been on its way.
-        let stays = self.roots.newest().members.iter().any(|member| member.drive == drive);
+        let stays = self.checkpoint.roots.newest().members.iter().any(|member| member.drive == drive);
         if stays { Ok(()) } else { Err(RemoveError::NotMember(drive)) }
     }
 
@@ -197,7 +198,7 @@ impl<W: World> Pool<W> {
         if left.len() < needed {
             return Err(RemoveError::TooFew { drive, left: left.len(), needed });
         }
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let (live, limit) = (segments.live().bytes(), self.limit_on(&left));
         if live > limit {
             return Err(RemoveError::NoRoom { drive, live, limit });
@@ -215,17 +216,17 @@ impl<W: World> Pool<W> {
 
     /// Lets go of those of the members `before` that the newest root does not name.
     pub fn let_go_of_drives(&self, before: &[MemberRecord]) {
-        let root = self.roots.newest();
+        let root = self.checkpoint.roots.newest();
         let is_gone = |member: &&MemberRecord| root.members.iter().all(|it| it.drive != member.drive);
         for MemberRecord { drive, uuid, .. } in before.iter().filter(is_gone) {
             let stripe = Stripe::of(self.identity.level, root.identities(root.counted()));
-            self.leaving.borrow_mut().remove(drive);
-            self.segments.borrow_mut().remove_drive(*drive, stripe);
+            self.membership.leaving.borrow_mut().remove(drive);
+            self.space.segments.borrow_mut().remove_drive(*drive, stripe);
             self.array.remove(*drive);
-            self.gone.borrow_mut().remove(drive);
+            self.membership.gone.borrow_mut().remove(drive);
             // Under another number it may have come back.
             if root.members.iter().all(|member| member.uuid != *uuid) {
-                self.departed.borrow_mut().push(*uuid);
+                self.membership.departed.borrow_mut().push(*uuid);
             }
         }
     }

@@ -53,7 +53,7 @@ impl<W: World> Pool<W> {
     fn is_last_word(&self, geometry: &Geometry, group: &[impl Stored]) -> bool {
         let segment = group[0].pointer().location.segment();
         let has_moved =
-            || pin(&self.segments, segment).is_some_and(|(_, now)| !std::ptr::eq(&*now, geometry));
+            || pin(&self.space.segments, segment).is_some_and(|(_, now)| !std::ptr::eq(&*now, geometry));
         group.len() == 1 && !has_moved()
     }
 

@@ -58,7 +58,7 @@ impl<W: World> Pool<W> {
         complete: &Complete,
         opened: &mut Opened,
     ) -> Vec<Replay> {
-        let geometry = self.segments.borrow().get(id).expect("scanned").geometry.clone();
+        let geometry = self.space.segments.borrow().get(id).expect("scanned").geometry.clone();
         let mut image = Image::new(self, &geometry);
         let mut replays = Vec::new();
         let mut accepted: Vec<RowExtent> = Vec::new();
@@ -106,7 +106,7 @@ impl<W: World> Pool<W> {
     }
 
     fn close_scanned(&self, id: SegmentId, accepted: &[RowExtent], replays: &[Replay]) {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let segment = segments.get(id).expect("scanned");
         // Pages of the maps matter only to a root that names them, and such a root would say that
         // the segment was opened: these are of a checkpoint that did not come to its end. The next

@@ -24,10 +24,10 @@ impl<W: World> Pool<W> {
             return Ok(());
         }
         let catalog = self.read_catalog(root.catalog).await?;
-        self.ledger.load(catalog.usages.clone());
-        self.scrub.resume(catalog.scrub_progress.as_ref(), self.world.now());
-        self.rebuild.done.resume(catalog.rebuilt_bytes);
-        self.rebalance.done.resume(catalog.rebalanced_bytes);
+        self.space.ledger.load(catalog.usages.clone());
+        self.jobs.scrub.resume(catalog.scrub_progress.as_ref(), self.world.now());
+        self.jobs.rebuild.done.resume(catalog.rebuilt_bytes);
+        self.jobs.rebalance.done.resume(catalog.rebalanced_bytes);
         *self.catalog.borrow_mut() = catalog;
         Ok(())
     }
@@ -42,7 +42,7 @@ impl<W: World> Pool<W> {
                 CatalogTop::Whole(items) => {
                     let catalog = Catalog::of_items(&items)?;
                     let pages = CatalogPages::loaded_whole(catalog.clone(), page, top);
-                    *self.catalog_pages.borrow_mut() = pages;
+                    *self.checkpoint.catalog_pages.borrow_mut() = pages;
                     return Ok(catalog);
                 }
                 CatalogTop::Items(_) => at = vec![top],
@@ -65,7 +65,8 @@ impl<W: World> Pool<W> {
         let items = self.read_pages(&entries, item).await?;
         let catalog = Catalog::of_items(&items)?;
         let directories = directories.into_iter().zip(at).collect();
-        *self.catalog_pages.borrow_mut() = CatalogPages::loaded(catalog.clone(), entries, directories, list);
+        *self.checkpoint.catalog_pages.borrow_mut() =
+            CatalogPages::loaded(catalog.clone(), entries, directories, list);
         Ok(catalog)
     }
 
@@ -73,7 +74,7 @@ impl<W: World> Pool<W> {
     pub async fn load_shards(&self, root: &Root) -> Result<(), OpenError> {
         let load = |(id, from): (usize, &ShardRoot)| self.load_shard(ShardId(id as u8), *from);
         let shards = try_join_all(root.shards.iter().enumerate().map(load)).await?;
-        *self.shards.borrow_mut() = shards;
+        *self.map.shards.borrow_mut() = shards;
         Ok(())
     }
 

@@ -42,20 +42,20 @@ impl<W: World> Pool<W> {
 
     /// Nobody restores what lies on a drive that the root does not know.
     fn check_drives(&self) -> Result<(), OpenError> {
-        let (segments, root) = (self.segments.borrow(), self.roots.newest());
+        let (segments, root) = (self.space.segments.borrow(), self.checkpoint.roots.newest());
         let is_known = |drive: DriveId| root.members.iter().any(|member| member.drive == drive);
         let what = "segment table: it names a drive that is no member";
         if segments.summary().drives_used().all(is_known) { Ok(()) } else { Err(Malformed { what }.into()) }
     }
 
     async fn load_nodes(&self, tree: Tree) -> Result<(), OpenError> {
-        let height = self.table.borrow_mut().tree(tree).height();
+        let height = self.checkpoint.table.borrow_mut().tree(tree).height();
         for level in (1..=height).rev() {
             for some in self.table_pages(tree, level).chunks(PAGES_AT_A_TIME) {
                 let read = try_join_all(some.iter().map(|(_, page)| self.read_page(*page))).await?;
                 for ((node, _), page) in some.iter().zip(read) {
                     let children = decode_tree_node(&page, *node)?;
-                    self.table.borrow_mut().tree(tree).load(level - 1, children);
+                    self.checkpoint.table.borrow_mut().tree(tree).load(level - 1, children);
                 }
                 self.world.yield_now().await;
             }
@@ -66,7 +66,8 @@ impl<W: World> Pool<W> {
     /// A leaf that the first table has is in no page, whatever a node still says, and is to be
     /// written.
     fn inline_leaves_replace_pages(&self, first: &FirstTable) {
-        let (mut trees, mut segments) = (self.table.borrow_mut(), self.segments.borrow_mut());
+        let (mut trees, mut segments) =
+            (self.checkpoint.table.borrow_mut(), self.space.segments.borrow_mut());
         for (leaf, _) in &first.leaves {
             trees.tree(Tree::Entries).place(0, *leaf, None);
             segments.touch_leaf(*leaf);
@@ -94,7 +95,7 @@ impl<W: World> Pool<W> {
     }
 
     fn table_pages(&self, tree: Tree, level: usize) -> Vec<(u32, Pointer)> {
-        let mut trees = self.table.borrow_mut();
+        let mut trees = self.checkpoint.table.borrow_mut();
         trees.tree(tree).pages(level).iter().map(|(number, page)| (*number, *page)).collect()
     }
 
@@ -105,7 +106,7 @@ impl<W: World> Pool<W> {
         listed: Vec<Listed>,
         counts: &HashMap<SegmentId, Occupancy>,
     ) -> Result<(), Malformed> {
-        let mut segments = self.segments.borrow_mut();
+        let mut segments = self.space.segments.borrow_mut();
         let (mut entries, mut resting) = (Vec::new(), BTreeSet::new());
         for it in listed {
             match it {

@@ -18,7 +18,7 @@ fn extents_that_touch_are_one() {
 
 /// Appends pages as a checkpoint does, until so many segments are left.
 fn use_window(pool: &Pool<StillWorld>, left: u64) {
-    while pool.segments.borrow().usable_striped() > left {
+    while pool.space.segments.borrow().usable_striped() > left {
         let mut bytes = vec![0; 4096];
         pool.world.fill_random(&mut bytes);
         at_once(pool.append_pages(
@@ -40,7 +40,7 @@ fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
     let (chosen, mut table) = chosen.expect("all are there");
     let pool = assemble(&drives.world, chosen, &mut table, Options::default()).expect("it was written");
     at_once(pool.load_table(table)).expect("good drives");
-    let (root, mut opened) = (pool.roots.newest().clone(), Opened::default());
+    let (root, mut opened) = (pool.checkpoint.roots.newest().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");
     (pool, opened)
 }
@@ -49,7 +49,7 @@ fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
 fn usable_in_recovery(drives: &Drives) -> u64 {
     let pool = replayed(drives);
     // A start that stops here has written something, too.
-    let usable = pool.segments.borrow().usable_striped();
+    let usable = pool.space.segments.borrow().usable_striped();
     use_window(&pool, usable - 2);
     usable
 }
@@ -58,13 +58,13 @@ fn usable_in_recovery(drives: &Drives) -> u64 {
 fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let usable = pool.segments.borrow().usable_striped();
+    let usable = pool.space.segments.borrow().usable_striped();
     use_window(&pool, 0);
     drop(pool);
     for _ in 0..3 {
         assert_eq!(usable_in_recovery(&drives), usable);
     }
-    assert_eq!(drives.open().segments.borrow().usable_striped(), usable);
+    assert_eq!(drives.open().space.segments.borrow().usable_striped(), usable);
 }
 
 /// A root that names them may have come to a drive that is away: it could not be read when the
@@ -92,7 +92,7 @@ fn recovery_has_room_when_the_window_is_used_up() {
     let pool = replayed(&drives);
     use_window(&pool, 0);
     assert!(pool.extend_window());
-    assert_eq!(pool.segments.borrow().usable_striped(), EXTENSION_SEGMENTS as u64);
+    assert_eq!(pool.space.segments.borrow().usable_striped(), EXTENSION_SEGMENTS as u64);
     use_window(&pool, 0);
     at_once(pool.checkpoint(false)).expect("its root names what it wrote");
     use_window(&pool, 0);
@@ -109,9 +109,16 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
     let pool = drives.open();
     write_block(&pool, 0);
     at_once(pool.checkpoint(false)).expect("good drives");
-    let page =
-        pool.roots.newest().shards.iter().find_map(|shard| shard.deltas).expect("of the block").location;
-    let copy = pool.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
+    let page = pool
+        .checkpoint
+        .roots
+        .newest()
+        .shards
+        .iter()
+        .find_map(|shard| shard.deltas)
+        .expect("of the block")
+        .location;
+    let copy = pool.space.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
     let layout = pool.array.member(copy.drive).expect("it works").layout();
     let offset = layout.offset(copy.chunk, page.sectors().start * SECTOR_BYTES as u32);
     let device = &drives.devices[usize::from(copy.drive.0)];
@@ -131,7 +138,7 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
 fn a_start_first_gives_its_root_to_all_members() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let offset = Superblock::root_offset(pool.roots.newest().generation.0 + 1);
+    let offset = Superblock::root_offset(pool.checkpoint.roots.newest().generation.0 + 1);
     let slot = |drive: usize| {
         let (read, buf) = at_once(drives.devices[drive].read(offset, AlignedBuf::zeroed(SLOT_BYTES)));
         read.expect("a good drive");
@@ -156,15 +163,21 @@ fn what_the_same_start_wrote_when_a_number_was_last_in_use_is_not_taken_for_new(
     for lba in 0..9 {
         write_block(&pool, lba);
     }
-    let id =
-        pool.segments.borrow().iter().find(|(_, segment)| segment.rows > 0).expect("it was written to").0;
+    let id = pool
+        .space
+        .segments
+        .borrow()
+        .iter()
+        .find(|(_, segment)| segment.rows > 0)
+        .expect("it was written to")
+        .0;
     pool.seal_all();
     use_window(&pool, 0);
     pool.seal_all();
-    let since = pool.lsns.next();
-    reserve_again(&mut pool.segments.borrow_mut(), id, since);
+    let since = pool.writer.lsns.next();
+    reserve_again(&mut pool.space.segments.borrow_mut(), id, since);
     at_once(pool.append_pages(Claim::Last, vec![page(vec![7; 64])])).expect("there is one segment");
-    let root = pool.roots.newest().clone();
+    let root = pool.checkpoint.roots.newest().clone();
     let found = at_once(pool.scan(&root)).remove(&id).expect("it is open");
     assert_eq!(found.iter().map(|found| found.header.lsn).collect::<Vec<_>>(), [since]);
 }
@@ -186,8 +199,8 @@ fn reserve_again(segments: &mut Segments, id: SegmentId, since: Lsn) {
 fn starts_from_the_same_root_do_not_share_numbers() {
     let drives = Drives::new(Level::RAID1, 2);
     drop(drives.open());
-    let first = replayed(&drives).lsns.next();
-    assert_ne!(first, replayed(&drives).lsns.next());
+    let first = replayed(&drives).writer.lsns.next();
+    assert_ne!(first, replayed(&drives).writer.lsns.next());
 }
 
 /// The power may end a batch before the one behind it, which hosts may have been told of.
@@ -207,11 +220,11 @@ fn what_lies_behind_a_batch_that_is_not_there_is_found() {
 fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let torn = pool.lsns.next();
+    let torn = pool.writer.lsns.next();
     write_block(&pool, 0);
     let written = |(_, segment): &(SegmentId, &Segment)| segment.rows > 0 && segment.last_lsn == torn;
     let (columns, row) = {
-        let segments = pool.segments.borrow();
+        let segments = pool.space.segments.borrow();
         let (_, segment) = segments.iter().find(written).expect("it was written to");
         (segment.geometry.columns.clone(), segment.rows - 1)
     };
@@ -225,7 +238,7 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
     drop(pool);
     let (pool, opened) = replay(&drives);
     assert_eq!((opened.torn, opened.replayed), (1, 0));
-    assert!(pool.lsns.next() > torn);
+    assert!(pool.writer.lsns.next() > torn);
 }
 
 /// A start had read no leaf of the index yet: each block of a range of zeros was an update, and the
@@ -257,7 +270,7 @@ fn zeros_that_are_replayed_make_no_more_updates_than_they_did_before_the_crash()
     let held = at_once(pool.hold_to_hide(Family(1), &(Lba(0)..Lba(GIB_BLOCKS)))).expect("good drives");
     append_items(&pool, vec![zeros]);
     let updates = |pool: &Pool<StillWorld>| -> usize {
-        pool.shards.borrow().iter().map(|shard| shard.buffer.len()).sum()
+        pool.map.shards.borrow().iter().map(|shard| shard.buffer.len()).sum()
     };
     assert_eq!(updates(&pool), 0, "the runs are cut");
     drop(held);

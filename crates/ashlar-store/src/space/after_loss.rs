@@ -66,14 +66,14 @@ impl<W: World> Pool<W> {
         // Without one of two drives of a size there is as much room as without the other.
         let mut of_size = BTreeMap::new();
         let mut after = |drive: DriveId| {
-            let size = self.segments.borrow().chunks_on(&[drive]);
+            let size = self.space.segments.borrow().chunks_on(&[drive]);
             let after = *of_size.entry(size).or_insert_with(|| self.room_without(drive, &drives));
-            let loses_data = self.segments.borrow().loses_data_without(drive);
+            let loses_data = self.space.segments.borrow().loses_data_without(drive);
             if loses_data { AfterLoss::LosesData } else { after }
         };
         // What lies on one that is leaving may be lost as well; room is none of its.
         let leaving = |drive: &DriveId| !drives.contains(drive);
-        let is_loss = |drive: &DriveId| self.segments.borrow().loses_data_without(*drive);
+        let is_loss = |drive: &DriveId| self.space.segments.borrow().loses_data_without(*drive);
         let lost = self.drives().into_iter().filter(leaving).filter(is_loss);
         let losses: Vec<(DriveId, AfterLoss)> = drives.iter().map(|drive| (*drive, after(*drive))).collect();
         let losses = losses.into_iter().chain(lost.map(|drive| (drive, AfterLoss::LosesData)));
@@ -83,21 +83,21 @@ impl<W: World> Pool<W> {
         let is_short_of_room = match after {
             AfterLoss::Short { .. } => true,
             AfterLoss::GoesOn { spare_bytes } => {
-                self.short_for_loss.get() && spare_bytes < self.limit_bytes.get() / SPARE_PART
+                self.space.short_for_loss.get() && spare_bytes < self.space.limit_bytes.get() / SPARE_PART
             }
             AfterLoss::TooFewDrives { .. } | AfterLoss::LosesData => false,
         };
-        self.short_for_loss.set(is_short_of_room);
+        self.space.short_for_loss.set(is_short_of_room);
         Some(WorstLoss { drive, after, is_short_of_room })
     }
 
     fn room_without(&self, drive: DriveId, drives: &[DriveId]) -> AfterLoss {
         let left: Vec<DriveId> = drives.iter().copied().filter(|other| *other != drive).collect();
-        let needed = self.segments.borrow().stripe().parity + 1;
+        let needed = self.space.segments.borrow().stripe().parity + 1;
         if left.len() < needed {
             return AfterLoss::TooFewDrives { left: left.len(), needed };
         }
-        let live = self.segments.borrow().live().bytes() + self.commit.pending_bytes() as u64;
+        let live = self.space.segments.borrow().live().bytes() + self.writer.commit.pending_bytes() as u64;
         let (limit, most) = self.limit_and_most_on(&left);
         match live.checked_sub(limit) {
             None | Some(0) => AfterLoss::GoesOn { spare_bytes: limit - live },

@@ -147,12 +147,12 @@ const DENSITY_PERCENT: u64 = 90;
 impl<W: World> Pool<W> {
     /// Striped segments that are not in use.
     pub fn free_segments(&self) -> u64 {
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         segments.placeable(&self.allocation_targets()) + segments.usable_striped()
     }
 
     pub fn marks(&self) -> Marks {
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let Marks { reserve, collect } =
             marks(segments.stripes_when_empty(&self.allocation_targets()).segments());
         let of_table = segments.filled_by_table() as u64;
@@ -161,7 +161,7 @@ impl<W: World> Pool<W> {
 
     /// Whether the pool is large enough for what is written to be sorted by temperature.
     fn sorts(&self) -> bool {
-        let stripes = self.segments.borrow().stripes_when_empty(&self.allocation_targets());
+        let stripes = self.space.segments.borrow().stripes_when_empty(&self.allocation_targets());
         stripes.segments() >= self.options.sorted_segments_min
     }
 
@@ -174,22 +174,22 @@ impl<W: World> Pool<W> {
     pub fn space(&self) -> Space {
         let drives = self.allocation_targets();
         let Bounds { usable, limit, reserve } = self.bounds_on(&drives);
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let reserve_released = self.catalog.borrow().reserve_released;
         let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
-        let (garbage, pending) = (written.saturating_sub(live), self.commit.pending_bytes() as u64);
+        let (garbage, pending) = (written.saturating_sub(live), self.writer.commit.pending_bytes() as u64);
         let below_limit = limit.saturating_sub(live).saturating_sub(pending);
         let room = below_limit.min(self.room_in_segments(free, garbage).saturating_sub(pending));
         // Without the drives that it has lost, a pool may have no segment left for what would be
         // below the limit.
         let is_cornered = segments.is_cornered(&drives);
-        let is_refused = self.refusals.hold(self.room(), self.hosts_may_allocate());
+        let is_refused = self.space.refusals.hold(self.room(), self.hosts_may_allocate());
         let is_at_limit = below_limit == 0 && !self.counts_are_inexact();
         let full = is_cornered || is_refused || is_at_limit || self.array.out_of_room();
-        let takes_none = is_cornered || self.refusals.hold_for_segment() || self.array.out_of_room();
+        let takes_none = is_cornered || self.space.refusals.hold_for_segment() || self.array.out_of_room();
         Space {
             raw: segments.chunks_on(&self.drives()) * self.column_bytes(),
             usable,
@@ -199,7 +199,7 @@ impl<W: World> Pool<W> {
             free,
             safe_to_write: if takes_none || room < LEAST_WRITE_BYTES { 0 } else { room },
             full,
-            nearly_full: self.refusals.is_nearly_full(room, limit) && !full,
+            nearly_full: self.space.refusals.is_nearly_full(room, limit) && !full,
             reserve,
             reserve_released,
         }
@@ -221,14 +221,15 @@ impl<W: World> Pool<W> {
 
     /// Bytes that may live on these drives, and those that could, however hard collection works.
     pub fn limit_and_most_on(&self, drives: &[DriveId]) -> (u64, u64) {
-        let (bounds, stripes) = (self.bounds_on(drives), self.segments.borrow().stripes_when_empty(drives));
+        let (bounds, stripes) =
+            (self.bounds_on(drives), self.space.segments.borrow().stripes_when_empty(drives));
         (bounds.limit, most(&stripes, self.column_bytes()))
     }
 
     /// What these drives have room for, and what of it may live.
     fn bounds_on(&self, drives: &[DriveId]) -> Bounds {
         let (stripes, column_bytes) =
-            (self.segments.borrow().stripes_when_empty(drives), self.column_bytes());
+            (self.space.segments.borrow().stripes_when_empty(drives), self.column_bytes());
         let limit = limit(&stripes, column_bytes, self.options.over_provisioning_percent);
         let reserve = reserve(limit, most(&stripes, column_bytes));
         Bounds { usable: stripes.data(stripes.segments()) * column_bytes, limit, reserve }
@@ -273,7 +274,7 @@ impl<W: World> Pool<W> {
         if !self.catalog.borrow().reserve_released {
             return;
         }
-        let live = self.segments.borrow().live().bytes();
+        let live = self.space.segments.borrow().live().bytes();
         let Bounds { limit, reserve, .. } = self.bounds_on(&self.allocation_targets());
         if live + reserve <= limit {
             tracing::info!(pool = self.name(), "the reserve is kept again");
@@ -285,16 +286,20 @@ impl<W: World> Pool<W> {
     /// Bytes that may live, and how narrow segments may be, from what drives there are. To be
     /// refreshed when those change.
     pub fn refresh_limit(&self) {
-        self.limit_bytes.set(self.space().limit);
-        let stripes = self.segments.borrow().stripes_when_empty(&self.allocation_targets());
-        self.narrowest_data.set(stripes.narrowest_data() as usize);
-        self.heat.sort(self.sorts());
+        self.space.limit_bytes.set(self.space().limit);
+        let stripes = self.space.segments.borrow().stripes_when_empty(&self.allocation_targets());
+        self.space.narrowest_data.set(stripes.narrowest_data() as usize);
+        self.writer.heat.sort(self.sorts());
     }
 
     /// Bytes of fragments that may be written beyond what lives and what is on its way.
     pub fn room(&self) -> u64 {
-        let live = self.segments.borrow().live().bytes();
-        self.limit_bytes.get().saturating_sub(live).saturating_sub(self.commit.pending_bytes() as u64)
+        let live = self.space.segments.borrow().live().bytes();
+        self.space
+            .limit_bytes
+            .get()
+            .saturating_sub(live)
+            .saturating_sub(self.writer.commit.pending_bytes() as u64)
     }
 
     /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than
@@ -302,9 +307,9 @@ impl<W: World> Pool<W> {
     /// is for those that must be, when another drive is lost and at starts.
     pub fn admit_request(&self, request: Request) -> Result<(), IoError> {
         self.check_room_below()?;
-        let segments = self.segments.borrow();
+        let segments = self.space.segments.borrow();
         let left = segments.usable_striped();
-        let gains = || left >= CHECKPOINT_MIN && segments.has_reclaimable(self.lsns.floor());
+        let gains = || left >= CHECKPOINT_MIN && segments.has_reclaimable(self.writer.lsns.floor());
         if left >= request.segments_min() || !segments.is_cornered(&self.allocation_targets()) || gains() {
             return Ok(());
         }
@@ -320,7 +325,7 @@ impl<W: World> Pool<W> {
     pub async fn admit(&self, bytes: u64) -> Result<(), IoError> {
         self.enough_drives()?;
         self.while_there_is_room(async {
-            self.commit.wait_uncrowded(self.options.pending_bytes_max).await;
+            self.writer.commit.wait_uncrowded(self.options.pending_bytes_max).await;
             self.wait_for_deltas().await;
         })
         .await?;
@@ -328,7 +333,7 @@ impl<W: World> Pool<W> {
         while self.room() < bytes {
             let waited = self.world.now().since(since);
             if self.requests.room_is_exact() || waited >= self.options.space_wait {
-                self.refusals.refused(bytes);
+                self.space.refusals.refused(bytes);
                 let name = &self.name();
                 let why = format!("pool {name} is full: delete or trim data, or add drives");
                 return Err(IoError::new(Cause::CapacityExceeded, why));
@@ -366,7 +371,8 @@ impl<W: World> Pool<W> {
     /// New data is to have the redundancy of the pool's level; with fewer drives than that takes,
     /// there is none.
     fn enough_drives(&self) -> Result<(), IoError> {
-        let (left, needed) = (self.allocation_target_count(), self.segments.borrow().stripe().parity + 1);
+        let (left, needed) =
+            (self.allocation_target_count(), self.space.segments.borrow().stripe().parity + 1);
         if left >= needed {
             return Ok(());
         }
@@ -378,7 +384,7 @@ impl<W: World> Pool<W> {
     /// them, and so few records that a start replays them in time.
     pub async fn wait_for_deltas(&self) {
         loop {
-            let changed = self.roots.changes();
+            let changed = self.checkpoint.roots.changes();
             let few = self.requests.fresh_entries() < 2 * self.fresh_entries_max()
                 && self.replay_records() < 2 * self.replay_records_max();
             if few || self.halt.why().is_some() {

@@ -29,11 +29,11 @@ impl<W: World> Pool<W> {
     /// is given back.
     pub fn form_windows(&self, segments: &mut Segments, homes: &[DriveId]) -> Window {
         segments.drop_window_off(homes);
-        if self.rebalance.renews_window() {
+        if self.jobs.rebalance.renews_window() {
             let was_narrow = segments.drop_narrow_window(homes);
             self.window_renewed(was_narrow);
         }
-        let next_lsn = self.lsns.next();
+        let next_lsn = self.writer.lsns.next();
         let total = segments.stripes_when_empty(homes).segments();
         let of_table = segments.filled_by_table();
         segments.keep_for_table(of_table);

@@ -42,8 +42,8 @@ impl PoolScenario {
     fn restore_some(&self) -> bool {
         self.pool.rebuild_at_once();
         let next = self.pool.next_rebuild(
-            &self.pool.segments.borrow(),
-            self.pool.lsns.floor(),
+            &self.pool.space.segments.borrow(),
+            self.pool.writer.lsns.floor(),
             &self.pool.allocation_targets(),
         );
         next.map(|task| at_once(self.pool.rebuild_step(task)).expect("good drives")).is_some()

@@ -54,10 +54,10 @@ impl<W: World> Store<W> {
 
     async fn finish(&self) -> Result<(), IoError> {
         let pool = &self.pool;
-        pool.commit.stop();
+        pool.writer.commit.stop();
         // Who waits for a segment only to tidy up waits no more.
-        pool.roots.announce();
-        pool.commit.stopped().await;
+        pool.checkpoint.roots.announce();
+        pool.writer.commit.stopped().await;
         pool.finish_striping().await;
         if !pool.could_checkpoint() {
             let why = "no segment is left for the maps: return a drive, or add one";

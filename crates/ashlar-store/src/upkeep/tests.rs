@@ -25,11 +25,11 @@ fn write_to_all_shards(pool: &Pool<StillWorld>) {
     let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
     let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("it is new");
     at_once(pool.write(&mut appended)).expect("good drives");
-    pool.lsns.durable(appended.lsn);
+    pool.writer.lsns.durable(appended.lsn);
     for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
         pool.publish_item(item, *pointer);
     }
-    pool.lsns.published(appended.lsn);
+    pool.writer.lsns.published(appended.lsn);
 }
 
 /// Its pages are records as well: with little memory they were more than a start was to replay, and
@@ -78,7 +78,7 @@ fn a_drive_that_fails_is_noticed_whatever_upkeep_is_doing() {
 #[test]
 fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
     let pool = Drives::new(Level::RAID5, 3).open();
-    let slow = pool.lsns.begin(1);
+    let slow = pool.writer.lsns.begin(1);
     (0..64).for_each(|_| write_block(&pool, 0));
     pool.want_segment(Claim::Host);
     let now = pool.wants().room;
@@ -92,7 +92,7 @@ fn hosts_wait_for_a_slow_batch_rather_than_be_told_that_the_pool_is_full() {
 #[test]
 fn an_audit_says_nothing_of_a_pool_in_which_something_goes_on() {
     let pool = Drives::new(Level::RAID5, 3).open();
-    let slow = pool.lsns.begin(1);
+    let slow = pool.writer.lsns.begin(1);
     assert!(at_once(pool.audit_if_quiet()).expect("good drives").is_none());
     pool.published(slow);
     assert!(at_once(pool.audit_if_quiet()).expect("good drives").is_some());

@@ -149,7 +149,7 @@ impl<W: World> Pool<W> {
 
     /// Data columns of the stripes that can be made of the drives that work.
     pub fn striped_data_columns(&self) -> usize {
-        let stripe = self.segments.borrow().stripe();
+        let stripe = self.space.segments.borrow().stripe();
         stripe.data.min(self.allocation_target_count().saturating_sub(stripe.parity)).max(1)
     }
 
@@ -162,12 +162,12 @@ impl<W: World> Pool<W> {
         mut take: impl FnMut(BatchRoom, &mut Vec<Item>),
     ) -> Option<Appended> {
         loop {
-            let window_formed = self.roots.changes();
+            let window_formed = self.checkpoint.roots.changes();
             match self.try_append(stream, claim, &mut take).await {
                 Ok(appended) => return Some(appended),
                 Err(WindowEmpty) => {
                     self.halt.check().ok()?;
-                    if self.commit.is_stopping() {
+                    if self.writer.commit.is_stopping() {
                         return None;
                     }
                     self.want_segment(claim);
@@ -186,9 +186,9 @@ impl<W: World> Pool<W> {
         claim: Claim,
         mut take: impl FnMut(BatchRoom, &mut Vec<Item>),
     ) -> Result<Appended, WindowEmpty> {
-        let state = &self.streams.0[stream as usize];
+        let state = &self.writer.streams.0[stream as usize];
         let _turn = state.turn.lock().await;
-        let mut items = self.lists.items.list();
+        let mut items = self.writer.lists.items.list();
         loop {
             if let Some(room) = self.room_left(stream) {
                 take(room, &mut items);
@@ -204,13 +204,13 @@ impl<W: World> Pool<W> {
             if claim == Claim::Host && !self.hosts_may_allocate() {
                 return Err(WindowEmpty);
             }
-            let opened = self.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
+            let opened = self.space.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
             // Not before there is another: a checkpoint may have less to write than what was to be
             // moved.
             self.seal_open(stream);
             if stream == StreamId::Hot {
-                self.segments.borrow_mut().set_hot(id);
+                self.space.segments.borrow_mut().set_hot(id);
             }
             *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
             self.requests.notify();
@@ -219,7 +219,7 @@ impl<W: World> Pool<W> {
 
     /// The room of the next batch in the segment that is open.
     fn room_left(&self, stream: StreamId) -> Option<BatchRoom> {
-        let state = self.streams.0[stream as usize].open.borrow();
+        let state = self.writer.streams.0[stream as usize].open.borrow();
         let open = state.as_ref()?;
         let (data, rows) = (open.geometry.data(), self.identity.segment_rows);
         let rows_max = batch_rows_max(data, rows).min(rows - open.next_row);
@@ -228,28 +228,28 @@ impl<W: World> Pool<W> {
 
     fn append_to_open(&self, stream: StreamId, items: Recycled<Item>) -> Appended {
         let room = self.room_left(stream).expect("the caller has seen it");
-        let mut state = self.streams.0[stream as usize].open.borrow_mut();
+        let mut state = self.writer.streams.0[stream as usize].open.borrow_mut();
         let open = state.as_mut().expect("it has room");
         let geometry = (open.next_row == 0).then_some(&*open.geometry);
         let placement =
             place(&items, room.data, room.rows_max, geometry).expect("what was taken for the room fits it");
-        let complete_through = self.lsns.complete_through();
+        let complete_through = self.writer.lsns.complete_through();
         let lsn = self.begin_batch(items.len());
         let first_lsn = *open.first_lsn.get_or_insert(lsn);
         let place = BatchPlace {
             segment: open.id,
             geometry: open.geometry.clone(),
             row: open.next_row,
-            incarnation: self.incarnation,
+            incarnation: self.checkpoint.incarnation,
             first_lsn,
             lsn,
             complete_through,
         };
-        let mut pointers = self.lists.pointers.list();
-        let scratch = &mut self.batch_scratch.borrow_mut();
+        let mut pointers = self.writer.lists.pointers.list();
+        let scratch = &mut self.writer.batch_scratch.borrow_mut();
         let columns = build(&items, &placement, &place, &self.identity.secret, scratch, &mut pointers);
         open.next_row += placement.rows;
-        self.segments.borrow_mut().appended(open.id, first_lsn, lsn, open.next_row);
+        self.space.segments.borrow_mut().appended(open.id, first_lsn, lsn, open.next_row);
         tracing::trace!(
             "{stream:?} {lsn} {} row {} rows {}: {items:?}",
             place.segment,
@@ -264,7 +264,7 @@ impl<W: World> Pool<W> {
     /// replay.
     fn begin_batch(&self, records: usize) -> Lsn {
         let few = self.replay_records() <= self.replay_records_max();
-        let lsn = self.lsns.begin(records);
+        let lsn = self.writer.lsns.begin(records);
         if few && self.replay_records() > self.replay_records_max() {
             self.requests.notify();
         }
@@ -282,8 +282,8 @@ impl<W: World> Pool<W> {
     }
 
     fn seal_open(&self, stream: StreamId) {
-        if let Some(open) = self.streams.0[stream as usize].open.take() {
-            self.segments.borrow_mut().seal(open.id, self.world.unix_seconds());
+        if let Some(open) = self.writer.streams.0[stream as usize].open.take() {
+            self.space.segments.borrow_mut().seal(open.id, self.world.unix_seconds());
         }
     }
 
@@ -292,11 +292,11 @@ impl<W: World> Pool<W> {
     /// now.
     pub fn seal_off_lost_drives(&self) {
         let homes = self.allocation_targets();
-        let parity = self.segments.borrow().parity_on(homes.len());
+        let parity = self.space.segments.borrow().parity_on(homes.len());
         for stream in StreamId::ALL {
             let is_off =
                 |open: &OpenSegment| !open.geometry.lies_on(&homes) || open.geometry.parity() < parity;
-            if self.streams.0[stream as usize].open.borrow().as_ref().is_some_and(is_off) {
+            if self.writer.streams.0[stream as usize].open.borrow().as_ref().is_some_and(is_off) {
                 self.seal_open(stream);
             }
         }
@@ -312,7 +312,7 @@ impl<W: World> Pool<W> {
     pub async fn write(&self, appended: &mut Appended) -> Option<ColumnMask> {
         let columns = appended.columns.take().expect("a batch is written once");
         let written = self.array.write_rows(&appended.geometry, appended.row, columns.iter()).await;
-        self.batch_scratch.borrow_mut().rows.give_back(columns.into_buf());
+        self.writer.batch_scratch.borrow_mut().rows.give_back(columns.into_buf());
         match written {
             Ok(missing) => Some(missing.0),
             Err(error) => {
@@ -328,7 +328,7 @@ impl<W: World> Pool<W> {
         let missing = self.write(appended).await?;
         let drives = appended.drives_of(missing);
         loop {
-            let changed = self.roots.changes();
+            let changed = self.checkpoint.roots.changes();
             if self.are_absent(&drives) {
                 break;
             }
@@ -337,7 +337,7 @@ impl<W: World> Pool<W> {
             changed.await;
         }
         self.halt.check().ok()?;
-        self.lsns.durable(appended.lsn);
+        self.writer.lsns.durable(appended.lsn);
         Some(())
     }
 
@@ -347,7 +347,7 @@ impl<W: World> Pool<W> {
     /// the drive has it. `None`: the pool has halted.
     pub async fn write_for_root(&self, appended: &mut Appended) -> Option<()> {
         let missing = self.write(appended).await?;
-        self.awaiting_root.borrow_mut().push((appended.lsn, appended.drives_of(missing)));
+        self.writer.awaiting_root.borrow_mut().push((appended.lsn, appended.drives_of(missing)));
         self.settle_awaiting_root();
         Some(())
     }
@@ -355,17 +355,17 @@ impl<W: World> Pool<W> {
     /// Batches that lack nothing but what is on drives whose absence is in the newest root are
     /// durable.
     pub fn settle_awaiting_root(&self) {
-        self.awaiting_root.borrow_mut().retain(|(lsn, drives)| {
+        self.writer.awaiting_root.borrow_mut().retain(|(lsn, drives)| {
             let is_durable = self.are_absent(drives);
             if is_durable {
-                self.lsns.durable(*lsn);
+                self.writer.lsns.durable(*lsn);
             }
             !is_durable
         });
     }
 
     fn are_absent(&self, drives: &[DriveId]) -> bool {
-        let absent = self.roots.absent();
+        let absent = self.checkpoint.roots.absent();
         drives.iter().all(|drive| absent.contains(drive))
     }
 }

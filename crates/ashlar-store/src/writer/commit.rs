@@ -47,15 +47,15 @@ impl<W: World> Pool<W> {
         if !room.surely_fits(1, self.identity.segment_rows) {
             return Err(IoError::new(Cause::Internal, "a write has more records than fit a batch"));
         }
-        if self.commit.stopping.get() {
+        if self.writer.commit.stopping.get() {
             return Err(Cause::NotReady.into());
         }
-        self.commit.waiting_room.set(self.commit.waiting_room.get().and(room));
-        self.commit.pending_bytes.set(self.commit.pending_bytes.get() + stored_bytes(&items));
-        let (ticket, answer) = self.commit.answers.expect();
+        self.writer.commit.waiting_room.set(self.writer.commit.waiting_room.get().and(room));
+        self.writer.commit.pending_bytes.set(self.writer.commit.pending_bytes.get() + stored_bytes(&items));
+        let (ticket, answer) = self.writer.commit.answers.expect();
         let hot = self.is_hot(&items);
-        self.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
-        self.commit.notify();
+        self.writer.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
+        self.writer.commit.notify();
         answer.await
     }
 
@@ -68,19 +68,21 @@ impl<W: World> Pool<W> {
     /// Submits a batch whenever one may be, and sees it through, until told to stop.
     async fn commit_loop(self: Rc<Self>) {
         loop {
-            self.commit.notify.notified().await;
+            self.writer.commit.notify.notified().await;
             self.gather().await;
             if self.may_submit() {
                 self.submit().await;
             }
-            if self.commit.stopping.get() && (self.commit.is_idle() || self.halt.check().is_err()) {
+            if self.writer.commit.stopping.get()
+                && (self.writer.commit.is_idle() || self.halt.check().is_err())
+            {
                 break;
             }
         }
-        self.commit.stopped.set(true);
-        self.commit.ended.notify_one();
+        self.writer.commit.stopped.set(true);
+        self.writer.commit.ended.notify_one();
         // The next one ends, too.
-        self.commit.notify();
+        self.writer.commit.notify();
     }
 
     /// Returns at the end of the turn: what other tasks of this turn have to write joins the batch.
@@ -88,9 +90,9 @@ impl<W: World> Pool<W> {
     /// of them brings more.
     async fn gather(&self) {
         for _ in 0..GATHER_TURNS_MAX {
-            let before = self.commit.waiting_room.get();
+            let before = self.writer.commit.waiting_room.get();
             self.world.yield_now().await;
-            let room = self.commit.waiting_room.get();
+            let room = self.writer.commit.waiting_room.get();
             if room == before || room.waste(self.striped_data_columns()) <= STRIPED_WASTE_MAX {
                 return;
             }
@@ -99,24 +101,24 @@ impl<W: World> Pool<W> {
 
     /// A batch is submitted if none is in flight, or if it is full and not too many are.
     fn may_submit(&self) -> bool {
-        if self.commit.appending.get() || self.commit.waiting.borrow().is_empty() {
+        if self.writer.commit.appending.get() || self.writer.commit.waiting.borrow().is_empty() {
             return false;
         }
-        let in_flight = self.commit.in_flight.get();
+        let in_flight = self.writer.commit.in_flight.get();
         let batch = self.fresh_batch_room(StreamId::Cold);
-        let room = self.commit.waiting_room.get();
+        let room = self.writer.commit.waiting_room.get();
         let full = room.records() >= RECORDS_MAX || room.rows_min(batch.data) >= batch.rows_max;
         in_flight == 0 || (full && in_flight < HOST_IN_FLIGHT_MAX)
     }
 
     async fn submit(self: &Rc<Self>) {
-        self.commit.appending.set(true);
+        self.writer.commit.appending.set(true);
         self.keep_pace().await;
         let next = self.append_next().await;
-        self.commit.appending.set(false);
+        self.writer.commit.appending.set(false);
         if let Some((submitted, appended)) = next {
-            self.commit.submitted.borrow_mut().push_back(submitted);
-            self.commit.in_flight.set(self.commit.in_flight.get() + 1);
+            self.writer.commit.submitted.borrow_mut().push_back(submitted);
+            self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() + 1);
             self.ring_if_more();
             self.finish_batch(appended).await;
         }
@@ -126,16 +128,16 @@ impl<W: World> Pool<W> {
     /// While space is short, batches come at the pace of collection. What gives space back does not
     /// wait.
     async fn keep_pace(&self) {
-        let wait = self.pace.wait(self.world.now());
-        if !wait.is_zero() && self.commit.claim() == Claim::Host && !self.commit.is_stopping() {
+        let wait = self.space.pace.wait(self.world.now());
+        if !wait.is_zero() && self.writer.commit.claim() == Claim::Host && !self.writer.commit.is_stopping() {
             self.world.sleep(wait).await;
         }
     }
 
     /// Rings for whoever is to submit the next batch, if it may be.
     fn ring_if_more(&self) {
-        if self.commit.stopping.get() || self.may_submit() {
-            self.commit.notify();
+        if self.writer.commit.stopping.get() || self.may_submit() {
+            self.writer.commit.notify();
         }
     }
 
@@ -143,14 +145,14 @@ impl<W: World> Pool<W> {
     /// or done otherwise, or the pool has halted.
     async fn append_next(&self) -> Option<(Submitted, Appended)> {
         loop {
-            let window_formed = self.roots.changes();
-            let refused = self.commit.drained.notified();
+            let window_formed = self.checkpoint.roots.changes();
+            let refused = self.writer.commit.drained.notified();
             // What waits may have changed, and with it what comes next.
-            let (hot, room) = self.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
-            let claim = self.commit.claim();
+            let (hot, room) = self.writer.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
+            let claim = self.writer.commit.claim();
             if let Ok((submitted, appended)) = self.append_units(hot, room, claim).await {
                 if claim == Claim::Host {
-                    self.pace.written(appended.bytes(), self.world.now());
+                    self.space.pace.written(appended.bytes(), self.world.now());
                 }
                 return Some((submitted, appended));
             }
@@ -171,9 +173,9 @@ impl<W: World> Pool<W> {
         room: Room,
         claim: Claim,
     ) -> Result<(Submitted, Appended), WindowEmpty> {
-        let mut tickets = self.lists.tickets.list();
+        let mut tickets = self.writer.lists.tickets.list();
         let mut take =
-            |room: BatchRoom, items: &mut Vec<Item>| self.commit.take(hot, room, items, &mut tickets);
+            |room: BatchRoom, items: &mut Vec<Item>| self.writer.commit.take(hot, room, items, &mut tickets);
         let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
         let mut appended = self.try_append(stream, claim, &mut take).await;
         if appended.is_err() && stream == StreamId::Journal {
@@ -196,33 +198,33 @@ impl<W: World> Pool<W> {
         if self.halt.check().is_err() {
             return;
         }
-        select(pin!(self.lsns.quiet()), pin!(halted)).await;
+        select(pin!(self.writer.lsns.quiet()), pin!(halted)).await;
         if self.halt.check().is_err() {
             return;
         }
         if let Err(error) = self.admit_request(Request::GivingBack) {
-            return self.commit.refuse(Unit::stores_nothing, &error);
+            return self.writer.commit.refuse(Unit::stores_nothing, &error);
         }
-        let mut waiting = self.commit.waiting.take();
+        let mut waiting = self.writer.commit.waiting.take();
         let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
-        self.commit.wait_with(waiting.split_off(stores));
-        self.commit.zeroing.set(true);
-        self.lsns.assert_quiet();
+        self.writer.commit.wait_with(waiting.split_off(stores));
+        self.writer.commit.zeroing.set(true);
+        self.writer.lsns.assert_quiet();
         for item in waiting.iter().flat_map(|unit| &*unit.items) {
             self.publish_item(item, None);
         }
         let records = waiting.iter().map(|unit| unit.items.len()).sum();
         self.content_changed(records);
         let done = self.checkpoint_now().await;
-        self.commit.zeroing.set(false);
-        waiting.iter().for_each(|unit| self.commit.answers.answer(unit.ticket, done.clone()));
+        self.writer.commit.zeroing.set(false);
+        waiting.iter().for_each(|unit| self.writer.commit.answers.answer(unit.ticket, done.clone()));
     }
 
     async fn finish_batch(self: &Rc<Self>, mut appended: Appended) {
         let durable = self.write_durably(&mut appended).await;
-        self.commit.in_flight.set(self.commit.in_flight.get() - 1);
+        self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() - 1);
         if durable.is_some() {
-            let mut submitted = self.commit.submitted.borrow_mut();
+            let mut submitted = self.writer.commit.submitted.borrow_mut();
             let batch = submitted.iter_mut().find(|batch| batch.lsn == appended.lsn);
             batch.expect("a submitted batch stays until it is published").done = Some(appended);
             drop(submitted);
@@ -233,7 +235,7 @@ impl<W: World> Pool<W> {
     /// Publishes the durable batches at the head of the queue, in order, and answers who waits.
     fn publish_ready(self: &Rc<Self>) {
         loop {
-            let mut submitted = self.commit.submitted.borrow_mut();
+            let mut submitted = self.writer.commit.submitted.borrow_mut();
             let Some(done) = submitted.front_mut().and_then(|batch| batch.done.take()) else { return };
             let batch = submitted.pop_front().expect("just seen");
             drop(submitted);
@@ -244,9 +246,9 @@ impl<W: World> Pool<W> {
     fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
         let records = done.items.len();
         // Saturating: when the pool has halted there is nothing pending any more.
-        let pending = self.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
-        self.commit.pending_bytes.set(pending);
-        self.commit.drained.notify_waiters();
+        let pending = self.writer.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
+        self.writer.commit.pending_bytes.set(pending);
+        self.writer.commit.drained.notify_waiters();
         for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
             // Its host did not wait for it, or was told that it failed, and the volume has been
             // deleted since: a purge that has begun looks at no block twice, and after it nobody
@@ -257,12 +259,12 @@ impl<W: World> Pool<W> {
             self.publish_item(&item, pointer);
             if let (StreamId::Journal, Some(pointer)) = (batch.stream, pointer) {
                 item.kind = RecordKind::Move { from: pointer.location };
-                self.destage.keep(batch.hot, item);
+                self.writer.destage.keep(batch.hot, item);
             }
         }
         self.published(done.lsn);
         self.content_changed(records);
-        batch.tickets.iter().for_each(|ticket| self.commit.answers.answer(*ticket, Ok(())));
+        batch.tickets.iter().for_each(|ticket| self.writer.commit.answers.answer(*ticket, Ok(())));
         self.stripe_if_full();
         self.requests.written(self.fresh_entries());
     }
@@ -272,7 +274,7 @@ impl<W: World> Pool<W> {
         match item.kind {
             RecordKind::Write => {
                 let shard = ShardId::of(item.key.family, item.key.lba);
-                self.with_shard(shard, |shard| shard.set(item.key, pointer, &self.ledger));
+                self.with_shard(shard, |shard| shard.set(item.key, pointer, &self.space.ledger));
             }
             RecordKind::ZeroRange { blocks } => self.set_zero(item.key, blocks),
             RecordKind::Move { .. } | RecordKind::Page(_) => unreachable!("hosts write neither"),
@@ -286,7 +288,7 @@ impl<W: World> Pool<W> {
         let touched = (ranges.end - ranges.start).min(SHARD_COUNT as u64);
         for nth in 0..touched {
             let shard = ShardId::of(key.family, Lba((ranges.start + nth) * RANGE_BLOCKS));
-            self.with_shard(shard, |shard| shard.set_zero(key.family, key.layer, &range, &self.ledger));
+            self.with_shard(shard, |shard| shard.set_zero(key.family, key.layer, &range, &self.space.ledger));
         }
         self.requests.notify();
     }

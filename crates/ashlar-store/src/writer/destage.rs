@@ -66,8 +66,8 @@ impl<W: World> Pool<W> {
     /// Begins to stripe what is kept of the journal once it makes a full batch.
     pub fn stripe_if_full(self: &Rc<Self>) {
         // One at a time: recovery's search counts on how many batches of a stream may be in flight.
-        if !self.destage.running.get() && self.full_of_journaled().is_some() {
-            self.destage.running.set(true);
+        if !self.writer.destage.running.get() && self.full_of_journaled().is_some() {
+            self.writer.destage.running.set(true);
             self.spawn(self.clone().stripe_full());
         }
     }
@@ -75,7 +75,9 @@ impl<W: World> Pool<W> {
     /// The temperature of which a full batch is kept.
     fn full_of_journaled(&self) -> Option<bool> {
         let batch = self.fresh_batch_room(StreamId::Cold);
-        [false, true].into_iter().find(|hot| self.destage.kept[usize::from(*hot)].borrow().fills(batch))
+        [false, true]
+            .into_iter()
+            .find(|hot| self.writer.destage.kept[usize::from(*hot)].borrow().fills(batch))
     }
 
     async fn stripe_full(self: Rc<Self>) {
@@ -84,15 +86,15 @@ impl<W: World> Pool<W> {
                 break;
             }
         }
-        self.destage.running.set(false);
-        self.destage.ended.notify_one();
+        self.writer.destage.running.set(false);
+        self.writer.destage.ended.notify_one();
     }
 
     /// Stripes all that is kept of the journal, and returns when nothing of that is on its way any
     /// more.
     pub async fn finish_striping(&self) {
-        while self.destage.running.get() {
-            self.destage.ended.notified().await;
+        while self.writer.destage.running.get() {
+            self.writer.destage.ended.notified().await;
         }
         for hot in [false, true] {
             // `None`: there is no segment, or the pool has halted, which the checkpoint that
@@ -105,7 +107,7 @@ impl<W: World> Pool<W> {
     /// What it leaves behind stays in the journal, where garbage collection finds it. `None`: the
     /// pool has halted, or is being closed and has no segment for it.
     async fn stripe_kept(&self, hot: bool) -> Option<()> {
-        let mut items = self.destage.kept[usize::from(hot)].take().moves;
+        let mut items = self.writer.destage.kept[usize::from(hot)].take().moves;
         items.retain(|item| self.is_where_it_was(item));
         while !items.is_empty() {
             let take =

@@ -64,13 +64,13 @@ impl Heat {
 impl<W: World> Pool<W> {
     /// Whether most of what `items` replace was written a short while ago.
     pub fn is_hot(&self, items: &[Item]) -> bool {
-        if !self.heat.sorts() {
+        if !self.writer.heat.sorts() {
             return false;
         }
-        let now = self.lsns.next();
+        let now = self.writer.lsns.next();
         let stored = items.iter().filter(|item| item.fragment.is_some());
         let (hot, all) = stored.fold((0, 0), |(hot, all), item| {
-            let is_hot = self.heat.is_hot(self.born(&item.key), now);
+            let is_hot = self.writer.heat.is_hot(self.born(&item.key), now);
             (hot + usize::from(is_hot), all + 1)
         });
         2 * hot > all
@@ -80,7 +80,7 @@ impl<W: World> Pool<W> {
     fn born(&self, key: &Key) -> Option<Lsn> {
         let shard = ShardId::of(key.family, key.lba);
         let pointer = self.with_shard(shard, |shard| shard.buffer.get(key)).flatten()?;
-        self.segments.borrow().get(pointer.location.segment()).map(|segment| segment.first_lsn)
+        self.space.segments.borrow().get(pointer.location.segment()).map(|segment| segment.first_lsn)
     }
 }
 

@@ -45,7 +45,7 @@ impl<W: World> Pool<W> {
         let applied = self.lookup(&item.key, |value| {
             let current = value == Some(Pointer { location: from, crc: to.crc });
             if current {
-                self.with_shard(shard, |shard| shard.set(item.key, Some(to), &self.ledger));
+                self.with_shard(shard, |shard| shard.set(item.key, Some(to), &self.space.ledger));
             }
             current
         });

@@ -68,7 +68,7 @@ impl<W: World> Pool<W> {
     pub async fn read_fragment(&self, pointer: Pointer) -> Result<AlignedBuf, IoError> {
         let location = pointer.location;
         let gone = || IoError::new(Cause::Internal, format!("{location:?} is in no segment"));
-        let (_pin, geometry) = pin(&self.segments, location.segment()).ok_or_else(gone)?;
+        let (_pin, geometry) = pin(&self.space.segments, location.segment()).ok_or_else(gone)?;
         let within = location.within_sectors();
         let right = |sectors: &[u8]| crc32c(&sectors[within.clone()]) == pointer.crc;
         let read = self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
@@ -121,7 +121,7 @@ impl<W: World> Pool<W> {
         let entries = Rc::new(entries);
         self.count(|counters| counters.map_pages_read += 1);
         self.limit_cache();
-        self.pages.keep(pointer, Page::Entries(entries.clone()));
+        self.map.pages.keep(pointer, Page::Entries(entries.clone()));
         Ok(entries)
     }
 
@@ -137,14 +137,14 @@ impl<W: World> Pool<W> {
     pub fn keep_leaf(&self, pointer: Pointer, leaf: StoredLeaf) -> Rc<StoredLeaf> {
         let leaf = Rc::new(leaf);
         self.limit_cache();
-        self.pages.keep(pointer, Page::Leaf(leaf.clone()));
+        self.map.pages.keep(pointer, Page::Leaf(leaf.clone()));
         leaf
     }
 
     /// The cache has what the index leaves of its half of the map's memory.
     fn limit_cache(&self) {
-        let index_bytes: usize = self.shards.borrow().iter().map(|shard| shard.index.bytes()).sum();
-        self.pages.limit((self.options.map_memory_bytes / 2).saturating_sub(index_bytes));
+        let index_bytes: usize = self.map.shards.borrow().iter().map(|shard| shard.index.bytes()).sum();
+        self.map.pages.limit((self.options.map_memory_bytes / 2).saturating_sub(index_bytes));
     }
 
     /// The updates of the delta page at `pointer`.
@@ -207,7 +207,7 @@ impl<W: World> Pool<W> {
             self.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }
-        pointers.iter().for_each(|pointer| self.ledger.credit_page(*pointer));
+        pointers.iter().for_each(|pointer| self.space.ledger.credit_page(*pointer));
         Ok(pointers)
     }
 }

@@ -69,7 +69,7 @@ impl<W: World> Pool<W> {
     /// The blocks of `blocks` read as zeros when this returns. `key`: whose they are.
     pub async fn zero_range(&self, key: Key, blocks: Range<Lba>) -> Result<(), IoError> {
         let mut rest = blocks;
-        if !self.commit.is_idle() && rest.start < rest.end {
+        if !self.writer.commit.is_idle() && rest.start < rest.end {
             // A write that is on its way, though its host was told that it failed, must not come
             // after the zeros: one record goes behind it, and when that is done, the maps tell of
             // it.
@@ -119,7 +119,7 @@ impl<W: World> Pool<W> {
     async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
         let zero = |part: &Range<Lba>| {
             let kind = RecordKind::ZeroRange { blocks: part.end.0 - part.start.0 };
-            let mut items = self.lists.items.list();
+            let mut items = self.writer.lists.items.list();
             items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
             self.commit(items)
         };
@@ -170,7 +170,7 @@ impl<W: World> Pool<W> {
     }
 
     fn zero_updates(&self) -> &Updates {
-        self.zeroing.get_or_init(|| Updates::new(self.zero_updates_max()))
+        self.writer.zeroing.get_or_init(|| Updates::new(self.zero_updates_max()))
     }
 
     fn zero_updates_max(&self) -> usize {
@@ -202,7 +202,7 @@ impl<W: World> Pool<W> {
         if blocks <= LOOK_UP_BLOCKS || self.is_hidden_singly(key, part) {
             return blocks;
         }
-        let shards = self.shards.borrow();
+        let shards = self.map.shards.borrow();
         shards.iter().map(|shard| shard.buffer.count(key.family, key.layer, part)).sum()
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{bail, ensure};
 use ashlar_block::place::{split_options, unescaped};
 use ashlar_block::{ByteSize, DriveId, counted_are};
-use ashlar_check::{DriveReport, Finding, Given, Options, Report, Standing, Watch, check, unused};
+use ashlar_check::{DriveReport, Finding, Given, Options, Report, Seen, Standing, Watch, check, unused};
 use ashlar_drive::{Drive, DriveWorld};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -124,22 +124,7 @@ fn as_text(report: &Report) -> String {
     lines.extend(
         report.absent.iter().map(|drive| format!("  {drive}: lost, by the root; segments still count on it")),
     );
-    lines.push(format!(
-        "{} volumes, {} segments, {} groups of the maps in {} pages; {} places that they name, {} batches, {} read",
-        seen.volumes,
-        seen.segments,
-        seen.groups,
-        seen.pages,
-        seen.fragments,
-        seen.batches,
-        ByteSize(seen.bytes)
-    ));
-    if seen.columns_missing > 0 {
-        lines.push(format!(
-            "{} columns are on drives that are not here: {} sectors of them were made of the others",
-            seen.columns_missing, seen.sectors_restored
-        ));
-    }
+    lines.extend(seen_lines(seen));
     lines.extend(report.findings.iter().map(|finding| format!("! {finding}")));
     lines.extend(
         report.skipped_drives.iter().map(|(kind, more)| format!("! and {more} more of {}", kind.name())),
@@ -148,6 +133,26 @@ fn as_text(report: &Report) -> String {
         lines.push("nothing is wrong".to_owned());
     }
     lines.join("\n")
+}
+
+fn seen_lines(seen: &Seen) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} volumes, {} segments, {} groups of the maps in {} pages; {} places that they name, {} batches, {} read",
+        seen.volumes,
+        seen.segments,
+        seen.groups,
+        seen.pages,
+        seen.fragments,
+        seen.batches,
+        ByteSize(seen.bytes)
+    )];
+    if seen.columns_missing > 0 {
+        lines.push(format!(
+            "{} columns are on drives that are not here: {} sectors of them were made of the others",
+            seen.columns_missing, seen.sectors_restored
+        ));
+    }
+    lines
 }
 
 fn drive_line(drive: &DriveReport) -> String {

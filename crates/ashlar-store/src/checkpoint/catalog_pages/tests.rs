@@ -27,7 +27,7 @@ fn checkpoint(pool: &Pool<StillWorld>) {
 }
 
 fn pages(pool: &Pool<StillWorld>) -> BTreeSet<Pointer> {
-    pool.catalog_pages.borrow().pages().collect()
+    pool.checkpoint.catalog_pages.borrow().pages().collect()
 }
 
 /// What another start finds.
@@ -57,9 +57,9 @@ fn an_only_directory_is_what_the_root_names() {
     let pool = drives.open();
     pool.catalog.borrow_mut().insert_next(1 << 20, true, vec![7; PAGE_BYTES_MAX].into(), 0);
     checkpoint(&pool);
-    let pages = pool.catalog_pages.take();
+    let pages = pool.checkpoint.catalog_pages.take();
     assert_eq!((pages.directories.len(), pages.list.len()), (1, 0));
-    assert_eq!(pool.roots.newest().catalog, Some(pages.directories[0].1));
+    assert_eq!(pool.checkpoint.roots.newest().catalog, Some(pages.directories[0].1));
     assert_eq!(reopened(&drives, pool), pages.written);
 }
 
@@ -68,13 +68,17 @@ fn an_only_directory_is_what_the_root_names() {
 fn a_catalog_that_fits_a_page_is_one() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    assert_eq!((pages(&pool).len(), pool.roots.newest().catalog), (0, None), "there is nothing to say");
+    assert_eq!(
+        (pages(&pool).len(), pool.checkpoint.roots.newest().catalog),
+        (0, None),
+        "there is nothing to say"
+    );
     let id = pool.catalog.borrow_mut().insert_next(1 << 20, true, Bytes::new(), 0);
     let attributes = |bytes| {
         let attributes = vec![7; bytes].into();
         pool.catalog.borrow_mut().volumes.get_mut(&id).expect("it is there").attributes = attributes;
         checkpoint(&pool);
-        let (expected, live) = (pool.catalog.borrow().clone(), pool.segments.borrow().live().fragments);
+        let (expected, live) = (pool.catalog.borrow().clone(), pool.space.segments.borrow().live().fragments);
         let opened = drives.open();
         assert_eq!(*opened.catalog.borrow(), expected);
         assert_eq!(pages(&opened), pages(&pool));
@@ -105,13 +109,13 @@ fn what_lies_in_a_segment_that_is_to_be_freed_is_written_elsewhere() {
     let of_segment = |page: &Pointer, segment| page.location.segment() == segment;
     let segments: BTreeSet<SegmentId> = pages(&pool).iter().map(|page| page.location.segment()).collect();
     for segment in segments {
-        pool.catalog_pages.borrow_mut().touch_in(segment);
+        pool.checkpoint.catalog_pages.borrow_mut().touch_in(segment);
         let before = pages(&pool);
         checkpoint(&pool);
         let inside = |page: &&Pointer| of_segment(page, segment) && before.contains(page);
         assert_eq!(pages(&pool).iter().filter(inside).count(), 0, "{segment}");
     }
-    let live = pool.segments.borrow().live().fragments;
+    let live = pool.space.segments.borrow().live().fragments;
     let expected = pool.catalog.borrow().clone();
     assert!(live < 2 * pages(&pool).len() as u64, "what it replaces is discarded: {live}");
     assert_eq!(reopened(&drives, pool), expected);

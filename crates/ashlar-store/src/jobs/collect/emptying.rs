@@ -143,7 +143,7 @@ impl<W: World> Pool<W> {
     ) -> Result<Part, AppendError> {
         // A checkpoint on the way, for a drive that is lost, must not free what has become empty.
         let _pin = self.pinned(victim);
-        let kind = self.segments.borrow().get(victim).expect("a victim exists").kind;
+        let kind = self.space.segments.borrow().get(victim).expect("a victim exists").kind;
         let part = match kind {
             SegmentKind::Metadata | SegmentKind::Table => {
                 let emptying = self.begin_emptying(victim, kind, rest);
@@ -151,7 +151,7 @@ impl<W: World> Pool<W> {
                 relocated.map(|()| Part::Done(Collected::LeftToCheckpoint))
             }
             SegmentKind::Data | SegmentKind::Moved | SegmentKind::Journal => {
-                let resumed = parts.resume(victim, &self.segments.borrow());
+                let resumed = parts.resume(victim, &self.space.segments.borrow());
                 let emptying = resumed.unwrap_or_else(|| self.begin_emptying(victim, kind, rest));
                 self.go_on_emptying(parts, emptying).await
             }
@@ -161,25 +161,25 @@ impl<W: World> Pool<W> {
             Ok(Part::Done(collected)) => {
                 self.count(|counters| counters.segments_collected += 1);
                 if collected == Collected::Emptied {
-                    self.segments.borrow_mut().condemn(victim);
+                    self.space.segments.borrow_mut().condemn(victim);
                 }
                 Ok(Part::Done(collected))
             }
             Err(Stop::Append(error)) => Err(error),
             Err(Stop::Unreadable(error)) => {
                 tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
-                self.segments.borrow_mut().set_unmovable(victim, true);
+                self.space.segments.borrow_mut().set_unmovable(victim, true);
                 Ok(Part::Done(Collected::Unmovable))
             }
         }
     }
 
     fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind, rest: Rest) -> Emptying {
-        let first_lsn = self.segments.borrow().get(victim).expect("a victim exists").first_lsn;
+        let first_lsn = self.space.segments.borrow().get(victim).expect("a victim exists").first_lsn;
         Emptying {
             victim,
             first_lsn,
-            to: self.heat.stream_of_survivors(kind),
+            to: self.writer.heat.stream_of_survivors(kind),
             claim: self.claim_for_collecting(victim),
             next_row: 0,
             seeks_header: false,
@@ -268,7 +268,8 @@ impl<W: World> Pool<W> {
 
     /// Accepted rows from the one on to which it is emptied, as far as they go on without a hole.
     pub(super) fn next_rows(&self, emptying: &Emptying) -> Option<Range<u32>> {
-        let extents = self.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
+        let extents =
+            self.space.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
         let next = extents.into_iter().find(|extent| emptying.next_row < extent.row + extent.rows);
         next.map(|extent| extent.row.max(emptying.next_row)..extent.row + extent.rows)
     }

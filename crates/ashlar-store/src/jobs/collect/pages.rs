@@ -69,14 +69,15 @@ impl<W: World> Pool<W> {
         let victim = emptying.victim;
         let claim = self.claim_for_collecting(victim);
         let mut unread = Unread::none(rest);
-        self.catalog_pages.borrow_mut().touch_in(victim);
+        self.checkpoint.catalog_pages.borrow_mut().touch_in(victim);
         self.touch_table_in(victim);
         let deltas = self.deltas_in(victim);
         // Pages of all shards together: each append is whole rows.
         for chunk in deltas.chunks(PAGES_AT_A_TIME) {
             self.move_pages(chunk, claim, &mut unread).await?;
         }
-        if self.segments.borrow().get(victim).is_some_and(|segment| segment.kind == SegmentKind::Table) {
+        if self.space.segments.borrow().get(victim).is_some_and(|segment| segment.kind == SegmentKind::Table)
+        {
             return Ok(unread.is_all()?);
         }
         loop {
@@ -166,7 +167,7 @@ impl<W: World> Pool<W> {
         }
         for (page, to) in from.into_iter().zip(to) {
             let is_named = self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
-            self.ledger.discard_page(if is_named { page.at } else { to });
+            self.space.ledger.discard_page(if is_named { page.at } else { to });
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
         }
     };
     let first = begin(&pool, 1, &|_| true);
-    let column = pool.segments.borrow().get(first).expect("it is open").geometry.columns[0];
+    let column = pool.space.segments.borrow().get(first).expect("it is open").geometry.columns[0];
     let offset = pool.array.member(column.drive).expect("it works").layout().offset(column.chunk, 0);
     let device = &drives.devices[usize::from(column.drive.0)];
     let (_, before) = at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES)));
@@ -29,7 +29,7 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     let header = at_once(pool.read_header(first, 0)).expect("it was written");
     at_once(device.write(offset, before.freeze(), Durability::Stable)).expect("a good drive");
     assert_eq!(at_once(pool.read_header(first, 0)).expect("there is a copy"), header);
-    assert_eq!(header.incarnation, pool.incarnation);
+    assert_eq!(header.incarnation, pool.checkpoint.incarnation);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_header_that_a_misdirected_write_has_brought_elsewhere_is_not_believed() {
     };
     let row = |location: Location| location.sectors().start;
     let right = at_once(pool.read_header(first.segment(), row(first))).expect("it was written");
-    let column = pool.segments.borrow().get(first.segment()).expect("it is open").geometry.columns[0];
+    let column = pool.space.segments.borrow().get(first.segment()).expect("it is open").geometry.columns[0];
     let layout = pool.array.member(column.drive).expect("it works").layout();
     let offset = |location| layout.offset(column.chunk, row(location) * SECTOR_BYTES as u32);
     let device = &drives.devices[usize::from(column.drive.0)];

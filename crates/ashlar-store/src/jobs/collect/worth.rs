@@ -71,7 +71,7 @@ impl<W: World> Pool<W> {
     /// The segment most worth collecting, if every batch below `floor` has been published and
     /// collecting gains anything.
     pub fn victim(&self, segments: &Segments, drives: &[DriveId], floor: Lsn) -> Option<SegmentId> {
-        if self.collecting.is_given_up() {
+        if self.jobs.collecting.is_given_up() {
             return None;
         }
         let view = PlacementView { floor, ..self.view(segments, drives) };
@@ -92,14 +92,16 @@ impl<W: World> Pool<W> {
 
     /// Collects one segment, and notes whether that leads anywhere.
     pub async fn collect_one(&self, victim: SegmentId) -> Result<(), AppendError> {
-        self.collecting.collects(self.segments.borrow().placeable_data(&self.allocation_targets()));
+        self.jobs
+            .collecting
+            .collects(self.space.segments.borrow().placeable_data(&self.allocation_targets()));
         let gain_bytes = self.gain_of_collecting(victim);
         match self.collect(victim).await? {
             Collected::Emptied => {}
             Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
             Collected::Unmovable => return Ok(()),
         }
-        self.pace.gained(gain_bytes, self.world.now());
+        self.space.pace.gained(gain_bytes, self.world.now());
         Ok(())
     }
 }

@@ -70,14 +70,14 @@ fn rebalance(
 }
 
 fn live_widths(pool: &Pool<StillWorld>) -> BTreeSet<usize> {
-    let segments = pool.segments.borrow();
+    let segments = pool.space.segments.borrow();
     let live =
         segments.iter().filter(|(_, segment)| segment.state == SegmentState::Sealed && !segment.is_empty());
     live.map(|(_, segment)| segment.geometry.columns.len()).collect()
 }
 
 fn chunks_beyond_even(pool: &Pool<StillWorld>) -> u64 {
-    chunks_beyond(&pool.segments.borrow().loads(&pool.allocation_targets()))
+    chunks_beyond(&pool.space.segments.borrow().loads(&pool.allocation_targets()))
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn columns_go_where_there_is_room_while_there_is_none_for_segments() {
     add_drives(&mut drives, &pool, 1);
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
     assert!(matches!(next(&pool), Some(RebalanceTask::Widen(_))));
-    let (segments, drives) = (pool.segments.borrow(), pool.allocation_targets());
-    assert!(pool.next_to_move(&segments, pool.lsns.floor(), &drives).is_some());
+    let (segments, drives) = (pool.space.segments.borrow(), pool.allocation_targets());
+    assert!(pool.next_to_move(&segments, pool.writer.lsns.floor(), &drives).is_some());
 }
 
 #[test]
@@ -155,8 +155,8 @@ fn what_is_on_its_way_when_it_is_stopped_stays_where_it_was() {
     with_checkpoint(&pool, pool.stop_rebalance()).expect("good drives");
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
     pool.lane_ended(lane, Relocated::GivenUp);
-    assert_eq!((pool.relocation.lanes(), pool.counters.get().columns_moved), (0, 0));
-    assert!(!pool.segments.borrow().is_moving(id));
+    assert_eq!((pool.jobs.relocation.lanes(), pool.counters.get().columns_moved), (0, 0));
+    assert!(!pool.space.segments.borrow().is_moving(id));
     assert_eq!(pool.rebalance_waits(), None);
 }
 
@@ -166,10 +166,10 @@ fn any_root_says_where_columns_are() {
     let pool = filled(&drives);
     add_drives(&mut drives, &pool, 1);
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
-    rebalance(&pool, |_| pool.relocation.is_settled());
-    assert!(!pool.relocation.is_settled(), "a column has gone");
+    rebalance(&pool, |_| pool.jobs.relocation.is_settled());
+    assert!(!pool.jobs.relocation.is_settled(), "a column has gone");
     at_once(pool.checkpoint(false)).expect("good drives");
-    assert!(pool.relocation.is_settled());
+    assert!(pool.jobs.relocation.is_settled());
 }
 
 #[test]
@@ -224,15 +224,15 @@ fn where_a_column_was_is_not_written_while_it_is_still_read() {
     add_drives(&mut drives, &pool, 1);
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
     let Some(RebalanceTask::Move(id, _)) = next(&pool) else { panic!("{:?}", next(&pool)) };
-    let reader = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
+    let reader = pool.space.segments.borrow().get(id).expect("it lives").geometry.clone();
     let is_free = |pool: &Pool<StillWorld>| {
-        let mut segments = pool.segments.borrow_mut();
+        let mut segments = pool.space.segments.borrow_mut();
         let retired = segments.take_retired();
         let is_free = retired.is_empty();
         segments.release(retired);
         is_free
     };
-    while pool.segments.borrow().get(id).expect("it lives").geometry == reader {
+    while pool.space.segments.borrow().get(id).expect("it lives").geometry == reader {
         at_once(pool.perform_rebalance(next(&pool).expect("there is more"))).expect("good drives");
     }
     at_once(pool.checkpoint(false)).expect("good drives");

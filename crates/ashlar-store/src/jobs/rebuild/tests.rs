@@ -19,7 +19,7 @@ const BAD: u64 = 3;
 
 fn next(pool: &Pool<StillWorld>) -> Option<RebuildTask> {
     pool.rebuild_at_once();
-    pool.next_rebuild(&pool.segments.borrow(), pool.lsns.floor(), &pool.allocation_targets())
+    pool.next_rebuild(&pool.space.segments.borrow(), pool.writer.lsns.floor(), &pool.allocation_targets())
 }
 
 /// Does what is to be done about lost drives as long as it is `wanted`. Returns what comes next.
@@ -66,8 +66,8 @@ fn without(pool: &Pool<StillWorld>, drive: DriveId) {
 
 /// That this segment lacks redundancy, and no other.
 fn assert_only_lacks(pool: &Pool<StillWorld>, id: SegmentId) {
-    let (segments, unreleased) = (pool.segments.borrow(), pool.unreleased());
-    let lacking = pool.damaged_from(&segments, SegmentId(0), &unreleased, pool.lsns.floor()).damaged;
+    let (segments, unreleased) = (pool.space.segments.borrow(), pool.unreleased());
+    let lacking = pool.damaged_from(&segments, SegmentId(0), &unreleased, pool.writer.lsns.floor()).damaged;
     assert!(lacking.iter().all(|segment| segment.id == id) && !lacking.is_empty(), "{lacking:?}");
 }
 
@@ -79,18 +79,20 @@ fn a_segment_with_a_long_hole_is_restored() {
     pool.seal_all();
     at_once(pool.checkpoint(false)).expect("good drives");
     let of_data = |(id, segment): (SegmentId, &Segment)| (segment.rows > 8).then_some((id, segment.rows));
-    let (id, rows) = pool.segments.borrow().iter().find_map(of_data).expect("they are in one");
+    let (id, rows) = pool.space.segments.borrow().iter().find_map(of_data).expect("they are in one");
     let rows_each = rows / BATCHES as u32;
-    let lost = pool.segments.borrow().get(id).expect("it is there").geometry.columns[0].drive;
+    let lost = pool.space.segments.borrow().get(id).expect("it is there").geometry.columns[0].drive;
     let accepted = [0, rows - rows_each].map(|row| RowExtent { row, rows: rows_each }).to_vec();
-    let Segment { first_lsn, last_lsn, .. } = *pool.segments.borrow().get(id).expect("it is there");
+    let Segment { first_lsn, last_lsn, .. } = *pool.space.segments.borrow().get(id).expect("it is there");
     let found = FoundBatches { rows, first_lsn, last_lsn, accepted, has_pages: false };
-    pool.segments.borrow_mut().found(id, found, 0);
+    pool.space.segments.borrow_mut().found(id, found, 0);
     pool.array.give_up(lost, DeviceError::Gone);
     at_once(pool.checkpoint(false)).expect("one may be lost");
     rebuild(&pool, |_| true);
     assert!(pool.unreleased().is_empty(), "all that lived there has been restored");
-    assert!(pool.segments.borrow().get(id).is_none_or(|segment| segment.geometry.columns[0].drive != lost));
+    assert!(
+        pool.space.segments.borrow().get(id).is_none_or(|segment| segment.geometry.columns[0].drive != lost)
+    );
 }
 
 /// All that came after it stayed without redundancy.
@@ -99,7 +101,7 @@ fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
     // Stripes are as wide as the pool: what is lost is collected, not moved.
     let pool = degraded(Level::RAID5, 4);
     let Some(RebuildTask::Collect(first)) = next(&pool) else { panic!("{:?}", next(&pool)) };
-    pool.segments.borrow_mut().set_unmovable(first, true);
+    pool.space.segments.borrow_mut().set_unmovable(first, true);
     assert!(matches!(next(&pool), Some(RebuildTask::Collect(other)) if other != first), "{:?}", next(&pool));
     rebuild(&pool, |_| true);
     assert_only_lacks(&pool, first);
@@ -111,11 +113,11 @@ fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
 fn hosts_have_their_share_between_parts_of_a_segment_that_is_written_anew() {
     let pool = degraded_of_small_blocks();
     let Some(task @ RebuildTask::Collect(first)) = next(&pool) else { panic!("{:?}", next(&pool)) };
-    let live = || pool.segments.borrow().get(first).expect("it is there").live.fragments;
+    let live = || pool.space.segments.borrow().get(first).expect("it is there").live.fragments;
     let before = live();
     at_once(pool.rebuild_step(task)).expect("good drives");
     assert_eq!(live(), before, "nothing fills a batch yet");
-    assert!(pool.rebuild.done.has_begun(), "what hosts wait for is not counted yet");
+    assert!(pool.jobs.rebuild.done.has_begun(), "what hosts wait for is not counted yet");
     assert_eq!(next(&pool), Some(task));
     rebuild(&pool, |wanted| wanted == task);
     assert_eq!(live(), 0);
@@ -143,7 +145,7 @@ fn who_waits_for_a_rebuild_is_told_what_it_lacks() {
     at_once(pool.rebuild_step(task)).expect("good drives");
     assert_eq!(obstacle(), None);
     let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
-    let geometry = pool.segments.borrow().get(id).expect("it lives").geometry.clone();
+    let geometry = pool.space.segments.borrow().get(id).expect("it lives").geometry.clone();
     geometry.columns.iter().for_each(|column| pool.array.give_up(column.drive, DeviceError::Gone));
     let mut lane = pool.begin_to_restore(id).expect("there is room");
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::Unreadable);
@@ -160,7 +162,8 @@ fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
     let pool = Drives::new("2+1".parse().expect("a level"), 5).open();
     (0..4 * BATCHES).for_each(|nth| write_block(&pool, nth));
     let at = location(&pool, BAD);
-    let columns = pool.segments.borrow().get(at.segment()).expect("it lives there").geometry.columns.clone();
+    let columns =
+        pool.space.segments.borrow().get(at.segment()).expect("it lives there").geometry.columns.clone();
     without(&pool, columns[(at.column() + 1) % columns.len()].drive);
     let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
     at_once(pool.array.write_chunk(columns[at.column()], at.sectors().start, wrong));
@@ -172,7 +175,7 @@ fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
 #[test]
 fn what_can_be_read_is_restored_also_of_a_segment_of_which_something_cannot() {
     let (pool, id) = degraded_with_a_bad_sector();
-    let live = || pool.segments.borrow().get(id).map_or(0, |segment| segment.live.fragments);
+    let live = || pool.space.segments.borrow().get(id).map_or(0, |segment| segment.live.fragments);
     assert!(live() > 1);
     rebuild(&pool, |_| true);
     assert_eq!(live(), 1, "all but what cannot be read");
@@ -237,7 +240,7 @@ fn a_turn_that_comes_just_before_a_rest_is_taken() {
 fn a_root_says_what_is_restored_from_time_to_time() {
     let pool = degraded(Level::RAID1, 4);
     assert!(matches!(next(&pool), Some(RebuildTask::Move(_))));
-    pool.relocation.pretend_unsettled(64);
+    pool.jobs.relocation.pretend_unsettled(64);
     assert_eq!(next(&pool), Some(RebuildTask::Settle));
 }
 
@@ -250,10 +253,10 @@ fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
     let mut lane = pool.begin_to_restore(id).expect("there is room");
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::Part);
-    let entry = pool.segments.borrow().get(id).expect("it exists").table_entry(id);
-    let again = TableEntry { first_lsn: pool.lsns.next(), ..entry };
-    pool.segments.borrow_mut().free(id);
-    pool.segments.borrow_mut().load(vec![again]).expect("it is free");
+    let entry = pool.space.segments.borrow().get(id).expect("it exists").table_entry(id);
+    let again = TableEntry { first_lsn: pool.writer.lsns.next(), ..entry };
+    pool.space.segments.borrow_mut().free(id);
+    pool.space.segments.borrow_mut().load(vec![again]).expect("it is free");
     assert_ne!(next(&pool), Some(RebuildTask::Move(id)), "its number is another's, and a lane has it");
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
     pool.lane_ended(lane, Relocated::GivenUp);
@@ -261,7 +264,7 @@ fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
 }
 
 fn assert_no_chunk_is_taken_for_nothing(pool: &Pool<StillWorld>) {
-    let (segments, drives) = (pool.segments.borrow(), pool.allocation_targets());
+    let (segments, drives) = (pool.space.segments.borrow(), pool.allocation_targets());
     let taken: u32 = segments.loads(&drives).values().map(|load| load.used).sum();
     let columns = segments.iter().flat_map(|(_, segment)| &segment.geometry.columns);
     let named = columns.filter(|column| drives.contains(&column.drive)).count();
@@ -288,11 +291,12 @@ fn a_lane_gives_up_when_a_drive_that_its_columns_go_to_is_lost() {
     let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
     let mut lane = pool.begin_to_restore(id).expect("there is room");
     let targets = pool.allocation_targets();
-    let to = *targets.iter().find(|drive| pool.segments.borrow().is_target(**drive)).expect("one of them");
+    let to =
+        *targets.iter().find(|drive| pool.space.segments.borrow().is_target(**drive)).expect("one of them");
     pool.array.give_up(to, DeviceError::Gone);
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
     pool.lane_ended(lane, Relocated::GivenUp);
-    assert!(!pool.segments.borrow().is_moving(id));
+    assert!(!pool.space.segments.borrow().is_moving(id));
 }
 
 /// Its root would have said that nothing lies on a drive any more, and its table that something
@@ -302,19 +306,19 @@ fn a_column_arrives_only_when_no_checkpoint_is_on_its_way() {
     let pool = degraded(Level::RAID1, 4);
     let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
     let mut lane = pool.begin_to_restore(id).expect("there is room");
-    pool.segments.borrow_mut().note();
+    pool.space.segments.borrow_mut().note();
     {
         let mut rows = pin!(async { while pool.lane_step(&mut lane).await == Relocated::Part {} });
         let mut poll = || rows.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(poll().is_pending() && poll().is_pending());
-        assert!(pool.segments.borrow().is_moving(id));
-        pool.segments.borrow_mut().end_note();
-        pool.roots.announce();
+        assert!(pool.space.segments.borrow().is_moving(id));
+        pool.space.segments.borrow_mut().end_note();
+        pool.checkpoint.roots.announce();
         assert!(poll().is_ready());
     }
-    assert!(!pool.segments.borrow().is_moving(id));
+    assert!(!pool.space.segments.borrow().is_moving(id));
     pool.lane_ended(lane, Relocated::Whole);
-    assert!(!pool.relocation.is_settled());
+    assert!(!pool.jobs.relocation.is_settled());
 }
 
 #[test]
@@ -324,7 +328,7 @@ fn as_many_lanes_go_on_as_there_may_be_and_the_next_begins_when_one_has_ended() 
     while let Some(RebuildTask::Move(id)) = next(&pool) {
         lanes.push(pool.begin_to_restore(id).expect("there is room"));
     }
-    assert_eq!((lanes.len(), next(&pool)), (pool.relocation.lanes(), None));
+    assert_eq!((lanes.len(), next(&pool)), (pool.jobs.relocation.lanes(), None));
     assert!(lanes.len() > 1 && pool.rebuild_waits(false).is_none(), "{}", lanes.len());
     let lane = lanes.pop().expect("there are some");
     pool.lane_ended(lane, Relocated::GivenUp);

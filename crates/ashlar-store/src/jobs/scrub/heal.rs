@@ -71,7 +71,7 @@ impl<W: World> Pool<W> {
         let is_working = || self.array.working(geometry.columns[location.column()].drive).is_some();
         if matches!(source, Source::Missing | Source::Corrupt)
             && is_working()
-            && self.scrub.heal_queue.add((location.segment(), location.sectors().start))
+            && self.jobs.scrub.heal_queue.add((location.segment(), location.sectors().start))
         {
             self.requests.notify();
         }
@@ -80,23 +80,23 @@ impl<W: World> Pool<W> {
     /// Makes some places right that reads have found wrong.
     pub(super) async fn heal_some(&self) {
         for _ in 0..PLACES_A_STEP {
-            let Some(spot) = self.scrub.heal_queue.take() else { return };
+            let Some(spot) = self.jobs.scrub.heal_queue.take() else { return };
             if !self.heal(spot).await {
-                self.scrub.heal_queue.give_up(spot);
+                self.jobs.scrub.heal_queue.give_up(spot);
             }
         }
     }
 
     /// Makes the batch right that the row is of. False: it is not right all the same.
     async fn heal(&self, (segment, row): Spot) -> bool {
-        let floor = self.lsns.floor();
+        let floor = self.writer.lsns.floor();
         // It may have been freed; what has its number now may have nothing there; and a checkpoint
         // on its way may be about to free a segment in which nothing lives.
         let is_there = |segment: &Segment| row < segment.rows && !segment.is_empty();
-        if !self.segments.borrow().get(segment).is_some_and(is_there) {
+        if !self.space.segments.borrow().get(segment).is_some_and(is_there) {
             return true;
         }
-        let Some((_pin, geometry)) = pin(&self.segments, segment) else { return true };
+        let Some((_pin, geometry)) = pin(&self.space.segments, segment) else { return true };
         let expected =
             Expected { segment, generation: self.generation(segment), secret: &self.identity.secret };
         let mut image = Image::while_serving(self, &geometry);

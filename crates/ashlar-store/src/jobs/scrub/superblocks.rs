@@ -22,7 +22,7 @@ impl<W: World> Pool<W> {
     /// Looks at the superblocks of all drives that work, and makes right what is wrong.
     pub(crate) async fn check_superblocks(&self) -> BatchCheck {
         // Not while one says more than the others: what is right of them is not certain then.
-        let _labels = self.labels.lock().await;
+        let _labels = self.membership.labels.lock().await;
         let members = self.array.working_drives().into_iter();
         let members = members.filter_map(|drive| Some((drive, self.uuid_of(drive)?)));
         let one = |(drive, uuid)| async move { (drive, self.check_superblocks_of(drive, uuid).await) };

@@ -37,13 +37,14 @@ impl Written {
         at_once(pool.checkpoint(false)).expect("good drives");
         let of_data =
             |(id, segment): (SegmentId, &Segment)| (u64::from(segment.rows) == batches).then_some(id);
-        let segment = pool.segments.borrow().iter().find_map(of_data).expect("they are in one");
+        let segment = pool.space.segments.borrow().iter().find_map(of_data).expect("they are in one");
         Written { drives, pool, segment }
     }
 
     /// Where a sector of the segment lies.
     fn place(&self, column: usize, row: u32) -> (DriveId, u64) {
-        let geometry = self.pool.segments.borrow().get(self.segment).expect("it is there").geometry.clone();
+        let geometry =
+            self.pool.space.segments.borrow().get(self.segment).expect("it is there").geometry.clone();
         let at = geometry.columns[column];
         let layout = self.pool.array.member(at.drive).expect("it works").layout();
         (at.drive, layout.offset(at.chunk, row * SECTOR_BYTES as u32))
@@ -68,7 +69,7 @@ impl Written {
     /// A scrub from its begin to its end.
     fn scrub(&self) -> ScrubReport {
         self.pool.start_scrub().expect("it takes writes");
-        while self.pool.scrub.pass.borrow().is_some() {
+        while self.pool.jobs.scrub.pass.borrow().is_some() {
             at_once(self.pool.scrub_step());
         }
         self.pool.scrub_report().expect("there was one")
@@ -125,11 +126,11 @@ fn begin(pool: &Rc<Pool<StillWorld>>, blocks: std::ops::Range<u64>) -> Appended 
 }
 
 fn publish(pool: &Rc<Pool<StillWorld>>, appended: &Appended) {
-    pool.lsns.durable(appended.lsn);
+    pool.writer.lsns.durable(appended.lsn);
     for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
         pool.publish_item(item, *pointer);
     }
-    pool.lsns.published(appended.lsn);
+    pool.writer.lsns.published(appended.lsn);
 }
 
 fn found(wrong: u64, repaired: u64) -> Findings {
@@ -208,7 +209,7 @@ fn batches_that_are_on_their_way_are_left_alone() {
     let written = Written::new(Level::RAID5, 3);
     append(&written.pool, BATCHES, false);
     append(&written.pool, BATCHES + 1, true);
-    let rows = written.pool.segments.borrow().get(written.segment).expect("it is open").rows;
+    let rows = written.pool.space.segments.borrow().get(written.segment).expect("it is open").rows;
     for row in [rows - 2, rows - 1] {
         written.spoil(0, row, 0);
         let before = written.sector(0, row);
@@ -224,17 +225,17 @@ fn a_batch_that_is_on_its_way_when_a_scrub_comes_to_it_is_not_looked_at_from_its
     let written = Written::with(10, Level::RAID5, 3);
     let pool = &written.pool;
     pool.start_scrub().expect("it takes writes");
-    let position = || pool.scrub.position().map(|(_, at, _)| at);
+    let position = || pool.jobs.scrub.position().map(|(_, at, _)| at);
     while position() != Some((written.segment, 8)) {
         at_once(pool.scrub_step());
     }
     let mut appended = begin(pool, 10..16);
-    assert!(pool.segments.borrow().get(written.segment).expect("it is open").rows > 12);
+    assert!(pool.space.segments.borrow().get(written.segment).expect("it is open").rows > 12);
     at_once(pool.scrub_step());
     at_once(pool.write(&mut appended)).expect("good drives");
     publish(pool, &appended);
     at_once(pool.checkpoint(false)).expect("good drives");
-    while pool.scrub.pass.borrow().is_some() {
+    while pool.jobs.scrub.pass.borrow().is_some() {
         at_once(pool.scrub_step());
     }
     assert_eq!(pool.scrub_report().expect("there was one").findings, found(0, 0));
@@ -266,7 +267,8 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
     let written = Written::new(Level::RAID5, 3);
     let before = written.sector(1, 0);
     let drive = written.spoil(1, 0, 17);
-    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry =
+        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
     // Twice: it is made right once.
     for _ in 0..2 {
         written.pool.heal_after(&geometry, first_block(&written), Source::Corrupt);
@@ -283,7 +285,8 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
 #[test]
 fn what_cannot_be_healed_is_not_tried_again_before_the_next_scrub() {
     let written = Written::new(Level::RAID5, 3);
-    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry =
+        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
     written.spoil(0, 0, 700);
     written.spoil(1, 0, 700);
     let order = || {
@@ -300,7 +303,8 @@ fn what_cannot_be_healed_is_not_tried_again_before_the_next_scrub() {
 #[test]
 fn what_was_read_right_and_what_is_on_a_lost_drive_orders_nothing() {
     let written = Written::new(Level::RAID5, 3);
-    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry =
+        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
     written.pool.heal_after(&geometry, first_block(&written), Source::Direct);
     written.pool.array.give_up(geometry.columns[1].drive, DeviceError::Gone);
     written.pool.heal_after(&geometry, first_block(&written), Source::Missing);
@@ -311,7 +315,8 @@ fn what_was_read_right_and_what_is_on_a_lost_drive_orders_nothing() {
 #[test]
 fn a_place_that_is_gone_when_its_turn_comes_is_forgotten() {
     let written = Written::new(Level::RAID5, 3);
-    let geometry = written.pool.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry =
+        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
     for (segment, row) in [(SegmentId(9999), 0), (written.segment, 15)] {
         let gone = Location::new(segment, 1, row * 64, BLOCK_BYTES, Codec::Raw);
         written.pool.heal_after(&geometry, gone, Source::Corrupt);
@@ -365,20 +370,20 @@ fn a_scrub_goes_on_after_a_restart_where_it_was() {
     while written.pool.scrub_report().expect("one goes on").findings.wrong == 0 {
         at_once(written.pool.scrub_step());
     }
-    let before = written.pool.scrub.progress().expect("it goes on");
+    let before = written.pool.jobs.scrub.progress().expect("it goes on");
     assert!(before.rows_done > 0);
     at_once(written.pool.checkpoint(true)).expect("good drives");
     written.pool = written.drives.open();
-    assert_eq!(written.pool.scrub.progress(), Some(before.clone()));
+    assert_eq!(written.pool.jobs.scrub.progress(), Some(before.clone()));
     assert!(written.pool.scrub_is_ready());
-    while written.pool.scrub.pass.borrow().is_some() {
+    while written.pool.jobs.scrub.pass.borrow().is_some() {
         at_once(written.pool.scrub_step());
     }
     let report = written.pool.scrub_report().expect("it has ended");
     assert_eq!((report.state, report.started_at), (ScrubState::Finished, before.started_at));
     assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(wrong, found(1, 1))]);
     at_once(written.pool.checkpoint(true)).expect("good drives");
-    assert_eq!(written.drives.open().scrub.progress(), None, "it is not begun once more");
+    assert_eq!(written.drives.open().jobs.scrub.progress(), None, "it is not begun once more");
 }
 
 #[test]
@@ -390,7 +395,7 @@ fn a_scrub_that_was_stopped_does_not_go_on_after_a_restart() {
     written.pool.stop_scrub();
     at_once(written.pool.checkpoint(true)).expect("good drives");
     written.pool = written.drives.open();
-    assert_eq!(written.pool.scrub.progress(), None);
+    assert_eq!(written.pool.jobs.scrub.progress(), None);
     assert!(!written.pool.scrub_is_wanted());
 }
 

@@ -43,15 +43,15 @@ fn chunks_of_freed_segments_are_told_once_the_next_root_is_durable() {
     let drives = two();
     let pool = drives.open();
     let drive = pool.drives()[0];
-    let told = || pool.segments.borrow_mut().tell(drive, 8);
+    let told = || pool.space.segments.borrow_mut().tell(drive, 8);
     while let Some(discard) = told() {
         // What the start has freed.
-        pool.segments.borrow_mut().is_told(&discard);
+        pool.space.segments.borrow_mut().is_told(&discard);
     }
     {
-        let mut segments = pool.segments.borrow_mut();
+        let mut segments = pool.space.segments.borrow_mut();
         let wanted = segments.usable_striped() as usize + 20;
-        let reserved = segments.form_window(Shape::Striped, wanted, &pool.drives(), pool.lsns.next());
+        let reserved = segments.form_window(Shape::Striped, wanted, &pool.drives(), pool.writer.lsns.next());
         reserved.into_iter().for_each(|id| drop(segments.free(id)));
     }
     assert_eq!(told(), None);
@@ -67,16 +67,16 @@ fn a_pool_whose_setting_is_off_tells_only_what_a_trim_asks_for() {
     pool.autotrim_changed();
     overwrite_with_checkpoints(&pool);
     let drive = pool.drives()[0];
-    assert!(!pool.segments.borrow().has_untold(drive));
+    assert!(!pool.space.segments.borrow().has_untold(drive));
     pool.start_trim().unwrap();
     let report = pool.trim_report().unwrap();
     assert!(report.bytes_total > 0 && report.finished_at.is_none() && report.bytes_done == 0, "{report:?}");
     pool.start_trim().unwrap();
     assert_eq!(pool.trim_report(), Some(report), "it goes on, whoever asks again");
     for drive in pool.drives() {
-        while let Some(discard) = { pool.segments.borrow_mut().tell(drive, 8) } {
+        while let Some(discard) = { pool.space.segments.borrow_mut().tell(drive, 8) } {
             at_once(pool.array.discard(drive, discard.chunks.clone())).unwrap();
-            pool.segments.borrow_mut().is_told(&discard);
+            pool.space.segments.borrow_mut().is_told(&discard);
             pool.note_discard(&discard, Ok(()), Nanos(0), Nanos(MS));
         }
     }
@@ -92,15 +92,15 @@ fn a_drive_that_refuses_is_not_lost_for_it() {
     let pool = drives.open();
     pool.start_trim().unwrap();
     let drive = pool.drives()[0];
-    let discard = pool.segments.borrow_mut().tell(drive, 8).unwrap();
+    let discard = pool.space.segments.borrow_mut().tell(drive, 8).unwrap();
     let refusal = DeviceError::Os { op: ashlar_block::DeviceOp::Discard, offset: 0, errno: 5 };
-    pool.segments.borrow_mut().is_told(&discard);
+    pool.space.segments.borrow_mut().is_told(&discard);
     pool.note_discard(&discard, Err(refusal), Nanos(0), Nanos(MS));
     assert_eq!((pool.trim_report().unwrap().failed, pool.drives().len()), (1, 2));
     assert_eq!(pool.counters.get().discards_failed, 1);
     let unsupported = DeviceError::Unsupported(ashlar_block::DeviceOp::Discard);
     pool.note_discard(&discard, Err(unsupported), Nanos(0), Nanos(MS));
-    assert!(!pool.segments.borrow().has_untold(drive), "it is not asked again");
+    assert!(!pool.space.segments.borrow().has_untold(drive), "it is not asked again");
 }
 
 #[test]
@@ -109,12 +109,12 @@ fn who_writes_to_a_chunk_waits_only_while_its_drive_is_told_of_it() {
     let pool = drives.open();
     pool.start_trim().unwrap();
     let drive = pool.drives()[0];
-    let discard = pool.segments.borrow_mut().tell(drive, 8).unwrap();
+    let discard = pool.space.segments.borrow_mut().tell(drive, 8).unwrap();
     let chunk = ChunkAddr { drive, chunk: discard.chunks.start };
     let mut waits = pin!(pool.chunks_are_back([chunk]));
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     at_once(pool.chunks_are_back([ChunkAddr { drive, chunk: 0 }]));
-    pool.segments.borrow_mut().is_told(&discard);
+    pool.space.segments.borrow_mut().is_told(&discard);
     assert!(waits.as_mut().poll(&mut cx).is_ready());
 }
 
@@ -127,7 +127,7 @@ fn drives_that_cannot_be_told_are_left_out_and_named_where_none_can() {
     assert_eq!(pool.trim_report().unwrap().skipped_drives, [pool.drives()[0]].into());
     drives.devices[1].forget_discards();
     pool.end_trim_if_done();
-    assert!(!pool.trim.goes_on(), "the other one cannot either any more");
+    assert!(!pool.jobs.trim.goes_on(), "the other one cannot either any more");
     let refused = pool.start_trim().unwrap_err().to_string();
     for part in ["drive 0", "drive 1", "discard_max_bytes"] {
         assert!(refused.contains(part), "'{part}' is not in: {refused}");

@@ -22,18 +22,18 @@ fn superblock(device: &TestDevice) -> Superblock {
 fn the_room_of_drives_that_have_grown_is_taken_at_once_and_is_there_after_a_start() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let (limit, chunks) = (pool.space().limit, pool.segments.borrow().chunks_total());
+    let (limit, chunks) = (pool.space().limit, pool.space.segments.borrow().chunks_total());
     assert_eq!(at_once(pool.grow()).unwrap(), [], "no drive has grown");
     drives.devices.iter().for_each(|device| device.grow(100 * CHUNK + 4096));
     let drive = pool.drives()[0];
     assert_eq!(pool.unused_bytes(drive), 100 * CHUNK);
     assert_eq!(at_once(pool.grow()).unwrap().len(), 2);
     assert_eq!(pool.unused_bytes(drive), 0);
-    assert_eq!(pool.segments.borrow().chunks_total(), chunks + 200);
+    assert_eq!(pool.space.segments.borrow().chunks_total(), chunks + 200);
     assert!(pool.space().limit > limit, "without a start");
     // More than the drives had room for before.
     let uses_new = |pool: &Pool<_>| {
-        let segments = pool.segments.borrow();
+        let segments = pool.space.segments.borrow();
         segments.iter().any(|(_, segment)| u64::from(segment.geometry.columns[0].chunk) >= chunks / 2)
     };
     for lba in (0..2000).take_while(|_| !uses_new(&pool)) {
@@ -46,17 +46,17 @@ fn the_room_of_drives_that_have_grown_is_taken_at_once_and_is_there_after_a_star
     assert!(uses_new(&pool));
     drop(pool);
     let pool = drives.open();
-    assert_eq!(pool.segments.borrow().chunks_total(), chunks + 200);
+    assert_eq!(pool.space.segments.borrow().chunks_total(), chunks + 200);
 }
 
 #[test]
 fn a_drive_that_has_grown_opens_as_it_was_until_the_pool_takes_its_room() {
     let drives = Drives::new(Level::RAID1, 2);
-    let chunks = drives.open().segments.borrow().chunks_total();
+    let chunks = drives.open().space.segments.borrow().chunks_total();
     drives.devices[1].grow(10 * CHUNK);
     drives.devices[1].reopen();
     let pool = drives.open();
-    assert_eq!(pool.segments.borrow().chunks_total(), chunks);
+    assert_eq!(pool.space.segments.borrow().chunks_total(), chunks);
     assert_eq!(pool.unused_bytes(pool.drives()[1]), 10 * CHUNK);
 }
 
@@ -129,7 +129,7 @@ fn a_drive_whose_creation_was_cut_before_its_first_superblock_is_found_after_it_
 fn more_than_there_are_segment_numbers_for_is_refused() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let chunks = pool.segments.borrow().chunks_total();
+    let chunks = pool.space.segments.borrow().chunks_total();
     assert!(pool.check_numbers(1).is_ok());
     let refused = pool.check_numbers(u32::MAX - chunks as u32).unwrap_err();
     assert!(refused.to_string().contains("at most"), "{refused}");

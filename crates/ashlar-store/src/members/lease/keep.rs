@@ -42,7 +42,7 @@ impl<W: World> Pool<W> {
     pub async fn beat_loop(self: Rc<Self>) {
         let mut turns = Turns::new();
         let mut looked_at = BTreeSet::new();
-        while !self.lease.is_ending.get() && self.count_beat() {
+        while !self.membership.lease.is_ending.get() && self.count_beat() {
             // A drive that hangs still has its last look to answer.
             for drive in self.array.working_drives().into_iter().filter(|drive| looked_at.insert(*drive)) {
                 turns.push(self.look_at(drive).boxed_local());
@@ -55,14 +55,14 @@ impl<W: World> Pool<W> {
         }
         while turns.next().await.is_some() {}
         self.write_last_beat().await;
-        self.lease.has_ended.set(true);
-        self.lease.notify.notify_waiters();
+        self.membership.lease.has_ended.set(true);
+        self.membership.lease.notify.notify_waiters();
     }
 
     /// Begins the next beat, unless another machine has the pool.
     fn count_beat(&self) -> bool {
         let written_at = self.world.unix_seconds();
-        let counted = self.lease.with_ours(|ours| {
+        let counted = self.membership.lease.with_ours(|ours| {
             ours.beat.count += 1;
             ours.beat.written_at = written_at;
         });
@@ -71,7 +71,8 @@ impl<W: World> Pool<W> {
 
     /// What drives say till the next beat is due, or none is any more.
     async fn take_turns<'a>(&'a self, turns: &mut Turns<'a>, looked_at: &mut BTreeSet<DriveId>) {
-        let ends = wait_for(&self.lease.notify, || self.lease.is_ending.get().then_some(()));
+        let ends =
+            wait_for(&self.membership.lease.notify, || self.membership.lease.is_ending.get().then_some(()));
         let (sleep, ends) = (pin!(self.world.sleep(BEAT_INTERVAL)), pin!(ends));
         let mut pause = select(sleep, ends);
         loop {
@@ -82,7 +83,7 @@ impl<W: World> Pool<W> {
             if let Turn::Looked { drive, may_write } = turn {
                 looked_at.remove(&drive);
                 // One whose writes hang is looked at all the same: on that hangs what may be read.
-                if may_write && self.lease.begins_beat_on(drive) {
+                if may_write && self.membership.lease.begins_beat_on(drive) {
                     turns.push(self.beat_on(drive, When::Permitted).boxed_local());
                 }
             }
@@ -95,7 +96,7 @@ impl<W: World> Pool<W> {
         // By way of the array: one that hangs is noticed, also where nothing else is asked of it.
         let read = self.array.read_raw(drive, Heartbeat::OFFSET).await;
         let seen = read.as_ref().ok().and_then(|sector| Heartbeat::decode(sector).ok());
-        let Some(view) = self.lease.with_ours(|ours| view(&ours.beat, seen.as_ref())) else {
+        let Some(view) = self.membership.lease.with_ours(|ours| view(&ours.beat, seen.as_ref())) else {
             return Turn::Looked { drive, may_write: false };
         };
         if view == View::Theirs {
@@ -104,7 +105,7 @@ impl<W: World> Pool<W> {
         }
         match read {
             Ok(_) => {
-                self.lease.with_ours(|ours| ours.looks.note(drive, began, view));
+                self.membership.lease.with_ours(|ours| ours.looks.note(drive, began, view));
                 self.renew();
             }
             Err(error) => self.look_was_refused(drive, error),
@@ -117,7 +118,7 @@ impl<W: World> Pool<W> {
     fn look_was_refused(&self, drive: DriveId, error: DeviceError) {
         let working = self.array.working_drives();
         let (needed, now) = (self.looks_needed(working.len()), self.world.now());
-        let is_given_up = self.lease.with_ours(|ours| {
+        let is_given_up = self.membership.lease.with_ours(|ours| {
             ours.looks.note_refused(drive) && !ours.looks.are_enough(&working, needed, now)
         });
         if !self.array.is_permitted() && (error == DeviceError::Gone || is_given_up == Some(true)) {
@@ -126,7 +127,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn beat_on(&self, drive: DriveId, when: When) -> Turn {
-        if let (Some(member), Some(own)) = (self.array.working(drive), self.lease.own()) {
+        if let (Some(member), Some(own)) = (self.array.working(drive), self.membership.lease.own()) {
             // Asked last: this process may have been stopped since it looked.
             if when == When::Contested || self.array.is_permitted() {
                 write_beat(&member.device, &own, Durability::Fleeting).await;
@@ -137,7 +138,7 @@ impl<W: World> Pool<W> {
                 }
             }
         }
-        self.lease.with_ours(|ours| ours.looks.beats_under_way.remove(&drive));
+        self.membership.lease.with_ours(|ours| ours.looks.beats_under_way.remove(&drive));
         Turn::Written
     }
 
@@ -145,7 +146,7 @@ impl<W: World> Pool<W> {
     /// long as the pool goes on with them; once it has lost too many for that, which it may not
     /// have noticed yet, another machine may have the others.
     pub(super) fn looks_needed(&self, working: usize) -> usize {
-        let (parity, root) = (self.identity.level.parity(), self.roots.newest());
+        let (parity, root) = (self.identity.level.parity(), self.checkpoint.roots.newest());
         let wanted = looks_wanted(parity, takes_part(&root));
         let goes_on = self.halt.why().is_none() && self.missing_of(&root) <= parity;
         if goes_on { wanted.min(working) } else { wanted }
@@ -162,7 +163,9 @@ impl<W: World> Pool<W> {
     /// way may know of some of them.
     fn halt_if_too_many_are_lost(&self) {
         let parity = self.identity.level.parity();
-        let lost = self.missing_of(&self.roots.newest()).min(self.missing_of(&self.roots.begun()));
+        let lost = self
+            .missing_of(&self.checkpoint.roots.newest())
+            .min(self.missing_of(&self.checkpoint.roots.begun()));
         if lost > parity && !self.array.is_permitted() {
             self.halt(TooManyLost { lost, parity });
         }
@@ -171,7 +174,7 @@ impl<W: World> Pool<W> {
     /// Whether it cannot be said whose the pool is without these drives, which work.
     pub fn are_too_few_without(&self, drives: &[DriveId]) -> bool {
         let working = self.array.working_count();
-        self.lease.own().is_some() && working - drives.len() < self.looks_needed(working)
+        self.membership.lease.own().is_some() && working - drives.len() < self.looks_needed(working)
     }
 
     /// Lets writes begin for as long as the newest looks allow. Returns what else is to be done.
@@ -179,14 +182,15 @@ impl<W: World> Pool<W> {
         let working = self.array.working_drives();
         let (needed, now) = (self.looks_needed(working.len()), self.world.now());
         let is_permitted = self.array.is_permitted();
-        let next = self.lease.with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
+        let next =
+            self.membership.lease.with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
         match next {
             Next::Permit(began) => self.permit(began),
             Next::Contested(contested) => self.contest(contested),
             Next::Stay | Next::AskRoots(_) => {}
         }
         self.halt_if_too_many_are_lost();
-        self.lease.looked.notify_waiters();
+        self.membership.lease.looked.notify_waiters();
         Some(next)
     }
 
@@ -196,18 +200,18 @@ impl<W: World> Pool<W> {
             pool,
             "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
         );
-        self.lease.with_ours(|ours| ours.looks.contest(contested));
+        self.membership.lease.with_ours(|ours| ours.looks.contest(contested));
     }
 
     fn permit(&self, began: Nanos) {
-        self.lease.with_ours(|ours| ours.looks.end_contest());
+        self.membership.lease.with_ours(|ours| ours.looks.end_contest());
         self.array.permit_until(after(began, LEASE));
     }
 
     /// The roots decide what beats cannot. `ours`: when the pool was this machine's by its beats.
     /// Where it is by its roots only, they are written anew; returns where.
     async fn ask_roots(&self, ours: Option<Nanos>) -> Vec<DriveId> {
-        if self.roots.newest().incarnation() != self.incarnation {
+        if self.checkpoint.roots.newest().incarnation() != self.checkpoint.incarnation {
             self.lose(Loss::Unsure);
             return Vec::new();
         }
@@ -217,7 +221,10 @@ impl<W: World> Pool<W> {
             (View::Ours, Some(began)) => self.permit(began),
             (View::Ours, None) => {
                 self.contest(Contested::late(self.world.now()));
-                return working.into_iter().filter(|drive| self.lease.begins_beat_on(*drive)).collect();
+                return working
+                    .into_iter()
+                    .filter(|drive| self.membership.lease.begins_beat_on(*drive))
+                    .collect();
             }
             // Asked again with the next beat.
             (View::Nothing, _) => {}
@@ -232,7 +239,7 @@ impl<W: World> Pool<W> {
             within(&self.world, BEAT_INTERVAL, read).await.unwrap_or_default()
         });
         let on_drives = join_all(reads).await;
-        view_of_roots(&on_drives, &self.roots.newest(), self.looks_needed(working.len()))
+        view_of_roots(&on_drives, &self.checkpoint.roots.newest(), self.looks_needed(working.len()))
     }
 
     /// Writes the beat on a drive that is to come back. It may carry that of a machine that wanted
@@ -241,7 +248,7 @@ impl<W: World> Pool<W> {
     /// # Errors
     /// That machine, if it still beats there.
     pub async fn claim_returning(&self, device: &W::Device) -> Result<(), String> {
-        let Some(own) = self.lease.own() else { return Ok(()) };
+        let Some(own) = self.membership.lease.own() else { return Ok(()) };
         let seen = read_beat(device, own.pool).await;
         if view(&own, seen.as_ref()) == View::Theirs {
             beating_on(&self.world, device, own.pool).await.map_or(Ok(()), Err)?;
@@ -251,7 +258,7 @@ impl<W: World> Pool<W> {
     }
 
     async fn write_last_beat(&self) {
-        let Some(own) = self.lease.own().filter(|_| self.array.is_permitted()) else { return };
+        let Some(own) = self.membership.lease.own().filter(|_| self.array.is_permitted()) else { return };
         let last = Heartbeat { is_open: false, count: own.count + 1, ..own };
         let members = self.array.working_drives().into_iter().filter_map(|drive| self.array.working(drive));
         let write = async |device: Rc<ashlar_raid::Member<W::Device>>| {

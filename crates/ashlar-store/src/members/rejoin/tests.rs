@@ -35,7 +35,7 @@ fn copy_of(device: &TestDevice) -> TestDevice {
 }
 
 fn columns_on(pool: &Pool<StillWorld>, drive: DriveId) -> BTreeSet<SegmentId> {
-    let segments = pool.segments.borrow();
+    let segments = pool.space.segments.borrow();
     segments.iter().filter(|(_, segment)| segment.columns_on(&[drive]) > 0).map(|(id, _)| id).collect()
 }
 
@@ -47,7 +47,7 @@ fn lose(pool: &Pool<StillWorld>, drive: DriveId) {
 fn restore_while(pool: &Rc<Pool<StillWorld>>, wanted: impl Fn(RebuildTask) -> bool) {
     let next = || {
         pool.rebuild_at_once();
-        pool.next_rebuild(&pool.segments.borrow(), pool.lsns.floor(), &pool.allocation_targets())
+        pool.next_rebuild(&pool.space.segments.borrow(), pool.writer.lsns.floor(), &pool.allocation_targets())
     };
     while let Some(task) = next().filter(|task| wanted(*task)) {
         at_once(pool.rebuild_step(task)).expect("good drives");
@@ -76,8 +76,9 @@ fn bring_back(
 fn a_drive_that_comes_back_brings_all_that_was_complete_before_it_was_lost() {
     let (drives, pool) = filled();
     let away = DriveId(1);
-    let is_sealed =
-        |id: &SegmentId| pool.segments.borrow().get(*id).expect("it is there").state == SegmentState::Sealed;
+    let is_sealed = |id: &SegmentId| {
+        pool.space.segments.borrow().get(*id).expect("it is there").state == SegmentState::Sealed
+    };
     let before: BTreeSet<SegmentId> = columns_on(&pool, away).into_iter().filter(is_sealed).collect();
     assert!(!before.is_empty());
     lose(&pool, away);
@@ -163,7 +164,7 @@ fn a_drive_of_which_no_root_can_be_read_is_taken_once_nothing_of_it_is_needed() 
 #[test]
 fn a_drive_brings_the_columns_that_were_written_and_placed_before_its_newest_root() {
     let (_, pool) = filled();
-    let (segments, root) = (pool.segments.borrow(), pool.roots.newest());
+    let (segments, root) = (pool.space.segments.borrow(), pool.checkpoint.roots.newest());
     let is_sealed = |segment: &&Segment| segment.state == SegmentState::Sealed;
     let segment = segments.iter().map(|(_, segment)| segment).find(is_sealed).expect("one of them");
     let held = Held::by(&root);
@@ -188,7 +189,7 @@ fn a_drive_comes_back_between_two_checkpoints_and_not_in_the_middle_of_one() {
     lose(&pool, away);
     let found = drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
     let held = columns_on(&pool, away);
-    pool.segments.borrow_mut().note();
+    pool.space.segments.borrow_mut().note();
     let mut work = pin!(pool.return_drive(away, found));
     let mut poll = || work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(poll().is_pending());

@@ -11,7 +11,7 @@ fn a_drive_stays_as_long_as_garbage_fills_the_others() {
     let pool = drives.open();
     let marks = pool.marks();
     for lba in 0.. {
-        if pool.segments.borrow().usable_striped() < 12 {
+        if pool.space.segments.borrow().usable_striped() < 12 {
             at_once(pool.checkpoint(false)).expect("good drives");
         }
         if pool.free_segments() <= marks.collect {
@@ -21,5 +21,5 @@ fn a_drive_stays_as_long_as_garbage_fills_the_others() {
     }
     let refused = at_once(pool.remove_drive(DriveId(2)));
     assert!(matches!(refused, Err(RemoveError::TooEarly { .. })), "{refused:?}");
-    assert!(pool.leaving.borrow().is_empty());
+    assert!(pool.membership.leaving.borrow().is_empty());
 }

@@ -11,8 +11,8 @@ fn after(pool: &Pool<StillWorld>) -> AfterLoss {
 
 /// More than half of each of so many segments lives on the average.
 fn store(pool: &Pool<StillWorld>, segments: usize) {
-    let (drives, lsn) = (pool.allocation_targets(), pool.lsns.next());
-    pool.segments.borrow_mut().invent(segments, &drives, lsn);
+    let (drives, lsn) = (pool.allocation_targets(), pool.writer.lsns.next());
+    pool.space.segments.borrow_mut().invent(segments, &drives, lsn);
 }
 
 /// One of four drives was lost, and all writes were refused: nothing had said so before.

@@ -12,11 +12,11 @@ fn a_page_without_one_of_its_columns_is_durable_with_the_root_that_says_so() {
     let pool = Drives::new(Level::RAID1, 2).open();
     let pages = || vec![page(vec![7; 4096])];
     at_once(pool.append_pages(Claim::Checkpoint, pages())).expect("both drives work");
-    assert_eq!(pool.lsns.complete_through().next(), pool.lsns.next());
+    assert_eq!(pool.writer.lsns.complete_through().next(), pool.writer.lsns.next());
     pool.array.give_up(DriveId(1), DeviceError::Gone);
-    let lacking = pool.lsns.next();
+    let lacking = pool.writer.lsns.next();
     at_once(pool.append_pages(Claim::Checkpoint, pages())).expect("one drive works");
-    assert!(pool.lsns.complete_through() < lacking);
+    assert!(pool.writer.lsns.complete_through() < lacking);
     at_once(pool.checkpoint(false)).expect("one may be lost");
-    assert!(pool.lsns.complete_through() >= lacking);
+    assert!(pool.writer.lsns.complete_through() >= lacking);
 }

@@ -29,14 +29,14 @@ fn add_volume(pool: &Pool<StillWorld>) {
 /// Submits a write whose host does not wait for it.
 fn submit(pool: &Pool<StillWorld>) -> Appended {
     let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
-    let mut items = pool.lists.items.list();
+    let mut items = pool.writer.lists.items.list();
     let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
     items.extend(compress_blocks(&data, true).map(item));
     let answer = pin!(pool.commit(items)).poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(answer, Poll::Pending));
     let (submitted, appended) = at_once(pool.append_next()).expect("it waits");
-    pool.commit.submitted.borrow_mut().push_back(submitted);
-    pool.commit.in_flight.set(1);
+    pool.writer.commit.submitted.borrow_mut().push_back(submitted);
+    pool.writer.commit.in_flight.set(1);
     appended
 }
 
@@ -56,14 +56,14 @@ fn a_write_that_outlasts_the_purge_of_its_volume_takes_no_space() {
     add_volume(&pool);
     let late = submit(&pool);
     delete_and_purge(&pool);
-    let before = pool.segments.borrow().live();
+    let before = pool.space.segments.borrow().live();
     at_once(pool.finish_batch(late));
-    assert!(pool.commit.is_idle(), "it is published");
-    assert_eq!(pool.segments.borrow().live(), before);
-    assert_eq!(pool.ledger.usages(), BTreeMap::new());
+    assert!(pool.writer.commit.is_idle(), "it is published");
+    assert_eq!(pool.space.segments.borrow().live(), before);
+    assert_eq!(pool.space.ledger.usages(), BTreeMap::new());
     // After a crash its records are found again.
     drop(pool);
-    assert_eq!(drives.open().ledger.usages(), BTreeMap::new());
+    assert_eq!(drives.open().space.ledger.usages(), BTreeMap::new());
 }
 
 #[test]
@@ -71,5 +71,5 @@ fn a_write_is_there_while_its_volume_is() {
     let pool = Drives::new(Level::RAID5, 3).open();
     add_volume(&pool);
     at_once(pool.finish_batch(submit(&pool)));
-    assert_eq!(pool.ledger.usage(KEY.family).blocks, 1);
+    assert_eq!(pool.space.ledger.usage(KEY.family).blocks, 1);
 }

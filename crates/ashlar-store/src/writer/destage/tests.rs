@@ -18,24 +18,24 @@ fn write_to_journal(pool: &Pool<StillWorld>) {
     let mut appended =
         at_once(pool.try_append(StreamId::Journal, Claim::Host, take)).expect("there is a journal");
     at_once(pool.write(&mut appended)).expect("good drives");
-    pool.lsns.durable(appended.lsn);
+    pool.writer.lsns.durable(appended.lsn);
     let (item, pointer) = (appended.items.pop().expect("just taken"), appended.pointers[0]);
     pool.publish_item(&item, pointer);
-    pool.lsns.published(appended.lsn);
+    pool.writer.lsns.published(appended.lsn);
     let kind = RecordKind::Move { from: pointer.expect("it is stored").location };
-    pool.destage.keep(false, Item { kind, ..item });
+    pool.writer.destage.keep(false, Item { kind, ..item });
 }
 
 fn kind_of_its_segment(pool: &Pool<StillWorld>) -> SegmentKind {
     let location = at_once(pool.lookup(&KEY, |value| value)).expect("in memory").expect("written").location;
-    pool.segments.borrow().get(location.segment()).expect("it is named").kind
+    pool.space.segments.borrow().get(location.segment()).expect("it is named").kind
 }
 
 #[test]
 fn a_pool_that_is_closed_stripes_what_is_in_the_journal() {
     let pool = Drives::new(Level::RAID5, 3).open();
     write_to_journal(&pool);
-    pool.commit.stop();
+    pool.writer.commit.stop();
     at_once(pool.finish_striping());
     assert_eq!(kind_of_its_segment(&pool), SegmentKind::Data);
 }
@@ -45,7 +45,7 @@ fn a_pool_that_is_closed_waits_for_no_segment_for_what_is_in_the_journal() {
     let pool = Drives::new(Level::RAID5, 3).open();
     write_to_journal(&pool);
     while at_once(pool.append_pages(Claim::Upkeep, vec![page(vec![1; 100])])).is_ok() {}
-    pool.commit.stop();
+    pool.writer.commit.stop();
     at_once(pool.finish_striping());
     assert_eq!(kind_of_its_segment(&pool), SegmentKind::Journal);
 }
@@ -77,7 +77,7 @@ fn what_was_kept_of_a_place_is_not_moved_over_what_has_come_there_since() {
         compress_blocks(&Bytes::from_static(&[0xa5; BLOCK_BYTES]), true).next().expect("one block");
     let late = Item { kind: RecordKind::Move { from: kept.location }, key: KEY, fragment };
     assert_eq!(at_once(pool.apply_move(&late, kept)), Some(false));
-    pool.commit.stop();
+    pool.writer.commit.stop();
     at_once(pool.finish_striping());
     assert_eq!(at_once(pool.lookup(&KEY, |value| value)).expect("in memory"), Some(newer));
 }

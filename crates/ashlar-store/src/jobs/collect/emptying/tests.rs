@@ -26,7 +26,7 @@ fn filled() -> (Rc<Pool<StillWorld>>, SegmentId) {
 /// The same after the first part, with how many blocks lived in it and what comes next.
 fn begun() -> (Rc<Pool<StillWorld>>, SegmentId, u64, InParts) {
     let (pool, victim) = filled();
-    let blocks = pool.segments.borrow().get(victim).expect("it is there").live.fragments;
+    let blocks = pool.space.segments.borrow().get(victim).expect("it is there").live.fragments;
     let parts = InParts::default();
     assert_eq!(part(&pool, &parts, victim), Part::More);
     (pool, victim, blocks, parts)
@@ -56,7 +56,7 @@ fn a_segment_is_emptied_by_parts_each_of_which_goes_on_where_the_last_ended() {
     let parts_in_all = 1 + rest(&pool, &parts, victim) as u64;
     assert!(parts_in_all >= blocks / RECORDS_AT_A_TIME as u64, "{parts_in_all} for {blocks} blocks");
     assert_eq!(pool.counters.get().fragments_moved, blocks);
-    assert!(pool.segments.borrow().get(victim).is_some_and(Segment::is_empty));
+    assert!(pool.space.segments.borrow().get(victim).is_some_and(Segment::is_empty));
     assert_eq!(inside(&pool, victim), []);
 }
 
@@ -82,7 +82,7 @@ fn another_segment_that_has_the_number_by_now_is_emptied_from_its_first_row() {
     (emptying.first_lsn, emptying.next_row) = (Lsn(emptying.first_lsn.0 + 1), u32::MAX);
     (emptying.records, emptying.items) = (VecDeque::new(), Vec::new());
     parts.emptying.replace(Some(emptying));
-    assert_eq!(parts.segment(&pool.segments.borrow()), None);
+    assert_eq!(parts.segment(&pool.space.segments.borrow()), None);
     rest(&pool, &parts, victim);
     assert_eq!(pool.counters.get().fragments_moved, blocks);
     assert_eq!(inside(&pool, victim), []);
@@ -117,7 +117,7 @@ fn what_lies_behind_a_batch_of_which_the_header_cannot_be_read_is_moved() {
         |header: &BatchHeader| header.records.iter().map(|record| record.key.lba.0).collect::<Vec<_>>();
     let behind = blocks(&header(bad.row + bad.rows));
     assert!(!behind.is_empty());
-    let columns = pool.segments.borrow().get(victim).expect("it is there").geometry.columns.clone();
+    let columns = pool.space.segments.borrow().get(victim).expect("it is there").geometry.columns.clone();
     pool.array.give_up(columns[1].drive, DeviceError::Gone);
     let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
     at_once(pool.array.write_chunk(columns[0], bad.row, wrong));
