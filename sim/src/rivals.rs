@@ -207,7 +207,7 @@ impl Scene {
 }
 
 fn is_lost(open: &Open) -> bool {
-    open.pool.halted().is_some_and(|why| why.contains("has opened it"))
+    open.pool.halted().is_some_and(|why| why.contains("has opened the pool"))
 }
 
 /// Of one drive no other one tells whose the pool is.

@@ -418,10 +418,10 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// The members of the root `generation`, if no segment counts on them, and none has fewer columns of
-/// parity than the level, which would make it count on others more than it should: who is lost is
-/// released, once a root before has called it absent; who is `leaving`, or came back under another
-/// number, is none any more.
+/// The members of the root `generation`, if no segment counts on them, and none has fewer columns
+/// of parity than the level, which would make it count on others more than it should: who is lost
+/// is released, once a root before has called it absent; who is `leaving`, or came back under
+/// another number, is none any more.
 ///
 /// The root before may count on a drive that this one is the first to miss. Where the power fails
 /// while this root is on one drive alone, the others open the pool with that one. If this root

@@ -182,8 +182,8 @@ impl Loss {
         }
     }
 
-    /// Those members of a root that are lost and that it counts on. Whether the root came to more
-    /// than one drive nobody knows who sees it on one: whom it is the first to miss counts as missed.
+    /// The lost members of a root that it counts on. Who sees the root on one drive does not know
+    /// whether it came to more: the members that it is the first to miss count as missed.
     fn by(root: &Root, is_lost: impl Fn(DriveId) -> bool) -> Self {
         let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
         let lost = counted.filter(|member| is_lost(member.drive));

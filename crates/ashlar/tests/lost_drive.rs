@@ -217,7 +217,7 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     place.ok(&["drive", "fail", "tank/drive-2", "--yes"]);
     assert!(place.has_lost("tank", 2));
     let said = place.refused(&["drive", "fail", "tank/2", "--yes"]);
-    assert!(said.contains("tank/drive-2 is not used any more"), "{said}");
+    assert!(said.contains("the pool has lost tank/drive-2 already"), "{said}");
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
     assert_eq!(place.drive_states("tank", 2)[0], "released");

@@ -49,7 +49,7 @@ async fn hang_and_then_fail(scene: Scene, vanish: bool) {
         false => platter.glitch_until = Nanos(u64::MAX),
     });
     let asked = scene.ask_for_all(&open).await;
-    assert!(asked.iter().all(Result::is_err), "too few drives are left to say whose it is");
+    assert!(asked.iter().all(Result::is_err), "too few drives are left to confirm the lease");
     scene.world.sleep(Duration::from_secs(5)).await;
     assert!(open.pool.halted().is_some());
     assert!(!open.pool.status().is_uncertain);

@@ -72,8 +72,9 @@ pub struct TrimReport {
 pub enum TrimError {
     /// No drive takes discards.
     #[error(
-        "none of its drives can be told which space is free ({}): files can where their file system punches holes (ext4, xfs, btrfs, \
-         tmpfs), and devices of which /sys/block/NAME/queue/discard_max_bytes is not 0; the pool works as well without",
+        "none of its drives takes discards ({}). Files take them on a file system that punches \
+         holes (ext4, xfs, btrfs, tmpfs), devices if /sys/block/NAME/queue/discard_max_bytes is \
+         not 0. The pool works as well without",
         names(.0)
     )]
     NoDrive(BTreeSet<DriveId>),

@@ -33,7 +33,7 @@ pub enum AddError {
     TooManyDrives,
     /// The pool would have more segments than numbers for them.
     #[error(
-        "the pool can have at most {} on all its drives: make a pool of its own of this drive",
+        "the pool can have at most {} on all its drives: make another pool of this drive",
         ByteSize(*bytes_max)
     )]
     TooManySegments {
@@ -48,7 +48,8 @@ pub enum AddError {
     NoAnswer,
     /// Another is on its way to become a member.
     #[error(
-        "{0} is not a member for good yet, because drives of the pool do not answer: try again once they do, or are given up"
+        "the pool is still adding {0}, because some of its drives do not answer: try again once \
+         they answer, or once the pool has given them up"
     )]
     Joining(DriveId),
     /// The pool cannot be written. It is as it was.
@@ -57,8 +58,8 @@ pub enum AddError {
     /// The pool cannot be written, and a root that names the drive may have come to some of its
     /// drives.
     #[error(
-        "{error}. The drive may be {drive} of the pool all the same, and is left as it is: give it with the others when the pool is \
-         opened again"
+        "{error}. A root may already name the drive as {drive}, so Ashlar leaves it as it is: give \
+         it with the others when you open the pool again"
     )]
     Unsettled {
         /// Its number, if it is one.

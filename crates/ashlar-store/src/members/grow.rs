@@ -20,7 +20,7 @@ use crate::space::segments::NUMBERS_PER_SEGMENT;
 pub enum GrowError {
     /// The pool would have more segments than numbers for them.
     #[error(
-        "the pool can have at most {} on all its drives: make a pool of its own of what is more",
+        "the pool can have at most {} on all its drives: make another pool of the rest",
         ByteSize(*bytes_max)
     )]
     TooManySegments {
@@ -29,8 +29,8 @@ pub enum GrowError {
     },
     /// The superblock of a drive cannot be read or written.
     #[error(
-        "{0} does not take a superblock that says its new size: what it had goes on as before; see what the log says of it, and \
-         try again"
+        "the superblock with the new size could not be written to {0}, so the pool uses it at its \
+         old size: see what the log says of the drive, then try again"
     )]
     NotWritten(DriveId),
     /// The pool takes no writes.

@@ -159,7 +159,7 @@ impl<W: World> Pool<W> {
     fn never_holds(&self) -> Option<String> {
         let working = self.array.working_count();
         let too_few = working == 0 || working < self.looks_needed(working);
-        let too_few = too_few.then(|| "too few drives are left to say whose the pool is".to_owned());
+        let too_few = too_few.then(|| "too few drives are left to confirm this machine's lease".to_owned());
         self.lease.loss().map(|loss| loss.text()).or(too_few)
     }
 
@@ -201,7 +201,8 @@ impl<W: World> Pool<W> {
             let now = self.world.now();
             since = (!self.array.is_permitted()).then(|| since.unwrap_or(now));
             if since.is_some_and(|since| now.since(since) > longest) {
-                let why = format!("too few drives have said for {} s whose the pool is", longest.as_secs());
+                let seconds = longest.as_secs();
+                let why = format!("too few drives have confirmed this machine's lease for {seconds} s");
                 return IoError::new(Cause::WriteFault, why);
             }
             self.world.sleep(BEAT_INTERVAL).await;
@@ -217,7 +218,11 @@ impl<W: World> Pool<W> {
         self.lease.notify.notify_waiters();
         let ended = wait_for(&self.lease.notify, || self.lease.has_ended.get().then_some(()));
         if within(&self.world, HAND_BACK_MAX, ended).await.is_none() {
-            tracing::warn!(pool = self.name(), "another machine will watch before it opens the pool");
+            tracing::warn!(
+                pool = self.name(),
+                "the lease could not be handed back: another machine waits for missing heartbeats \
+                 before it opens the pool"
+            );
         }
     }
 }
@@ -227,10 +232,11 @@ impl Loss {
         match self {
             Loss::To(holder) => {
                 format!(
-                    "'{holder}' has opened it: here nothing of it is written or answered any more; export it here"
+                    "'{holder}' has opened the pool: this machine neither writes to it nor answers \
+                     for it any more. Let go of it here: `ashlar pool export`"
                 )
             }
-            Loss::Unsure => "another machine may have had it open meanwhile".to_owned(),
+            Loss::Unsure => "another machine may have opened the pool at the same time".to_owned(),
         }
     }
 }

@@ -32,12 +32,12 @@ pub enum RenameError {
     #[error("{0}")]
     Pool(#[from] IoError),
     /// None of its drives takes it.
-    #[error("none of its drives takes the new name")]
+    #[error("none of its drives could be written with the new name: the log says why")]
     NotWritten,
     /// None of its drives takes it, nor the old name after it.
     #[error(
-        "none of its drives takes the new name, nor the old one again: it may have either when it is \
-         opened next; try again once they can be written"
+        "no drive could be written, with the new name or with the old one: the pool may have \
+         either name when it is opened next. Rename it again once its drives can be written"
     )]
     Unsure,
 }

@@ -43,25 +43,30 @@ pub enum RejoinError {
     #[error("the pool has no {0}")]
     NotMember(DriveId),
     /// It was never lost.
-    #[error("{0} is used: it was not lost")]
+    #[error("{0} works: the pool has not lost it, so there is nothing to return")]
     Works(DriveId),
     /// What is there is another drive.
-    #[error("it is not {0} as the pool knew it: ashlar pool replace takes another drive instead of it")]
+    #[error("this drive is not {0} of the pool: `ashlar pool replace` takes it as a new drive")]
     Another(DriveId),
     /// Something else went on with the pool on it.
     #[error(
-        "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
+        "a machine opened the pool with {0} and without the other drives: what {0} holds cannot be \
+         merged with theirs. `ashlar drive label-clear` gives it up, then `ashlar pool replace` \
+         takes {0} as a new drive"
     )]
     Diverged(DriveId),
     /// It cannot say what it holds, and something of that may be needed.
     #[error(
-        "{0} does not say what it holds: its roots cannot be read, and not all of that is restored yet. Try again, or \
-         once it is (ashlar pool rebuild --wait); ashlar drive label-clear gives up what is on it, and ashlar pool replace takes it anew"
+        "{0} has no readable root of the pool, so Ashlar cannot tell which of its data is current, \
+         and the pool still needs some of it. Run `ashlar pool rebuild POOL --wait`, then return \
+         the drive; or give up what it holds: `ashlar drive label-clear`, then `ashlar pool \
+         replace`"
     )]
     Unknown(DriveId),
     /// Another machine has it open without the others, or is about to.
     #[error(
-        "machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine"
+        "machine '{holder}' has the pool open on {drive}, without the other drives: export it \
+         there (`ashlar pool export`), or stop that machine"
     )]
     InUse {
         /// The drive.
@@ -71,8 +76,9 @@ pub enum RejoinError {
     },
     /// It hangs.
     #[error(
-        "{0} has not answered for {seconds} s: try again once it does. If it is another drive to the pool then, because it has \
-         got its new name late: ashlar pool replace takes it as a new one",
+        "{0} has not answered for {seconds} s. Return it once it answers. If the pool then calls \
+         it another drive (it received its new identity late), `ashlar pool replace` takes it as a \
+         new one",
         seconds = OPEN_ANSWER_MAX.as_secs()
     )]
     NoAnswer(DriveId),
@@ -204,7 +210,8 @@ impl<W: World> Pool<W> {
             let (pool, was) = (&self.name(), member.drive);
             tracing::warn!(
                 pool,
-                "{new}, which was {was}, lacks what it should have had then: a scrub looks at what it has"
+                "{new} (before: {was}) lacks roots that it had acknowledged: a scrub checks its \
+                 data"
             );
             self.scrub_anew();
         }

@@ -194,7 +194,8 @@ impl<W: World> Pool<W> {
         let pool = &self.name();
         tracing::warn!(
             pool,
-            "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
+            "too few drives have confirmed the lease for {LEASE:?}: reads and writes wait while \
+             Ashlar reads the heartbeats"
         );
         self.lease.with_ours(|ours| ours.looks.contest(contested));
     }
