@@ -370,7 +370,7 @@ fn what_cannot_come_back_is_refused_with_the_reason() {
     pull(&place, GOES);
     place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));
     let said = place.refused(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
-    assert!(said.contains("ashlar pool replace takes it as a new drive"), "{said}");
+    assert!(said.contains("`ashlar pool replace` takes it as a new drive"), "{said}");
     push_in_again(&place, GOES);
     place.ok(&["drive", "return", "tank/drive-1"]);
     let said = place.refused(&["drive", "return", "tank"]);

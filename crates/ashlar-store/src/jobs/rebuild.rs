@@ -304,7 +304,10 @@ impl<W: World> Pool<W> {
             }
             Relocated::Unreadable => {
                 let id = lane.segment;
-                tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
+                tracing::warn!(
+                    "{id} cannot be restored as a whole: the rebuild appends what is readable of \
+                     it elsewhere"
+                );
                 self.segments.borrow_mut().set_unmovable(id, false);
                 self.rebuild.not_whole.borrow_mut().insert(id);
             }

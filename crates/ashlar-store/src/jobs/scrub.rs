@@ -421,8 +421,8 @@ impl<W: World> Pool<W> {
             if pass.told_of.replace(segment) != Some(segment) {
                 tracing::warn!(
                     pool = self.name(),
-                    "scrub: what lies at row {row} of {segment} can neither be read nor restored ({missing} of its drives are missing); \
-                     of this segment no more is told"
+                    "scrub: row {row} of {segment} can neither be read nor restored ({missing} of \
+                     its drives are missing); the log names no more rows of this segment"
                 );
             }
         });

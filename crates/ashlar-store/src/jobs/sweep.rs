@@ -209,8 +209,8 @@ impl<W: World> Pool<W> {
     fn give_up_sweep(&self, group: GroupKey) {
         tracing::error!(
             pool = self.name(),
-            "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
-             again before the missing drives are back"
+            "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, \
+             stay in use until the missing drives are back"
         );
         self.segments.borrow_mut().give_up_sweep();
         self.sweep.set(None);

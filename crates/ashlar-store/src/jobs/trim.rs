@@ -231,8 +231,8 @@ impl<W: World> Pool<W> {
                     let pool = &self.name();
                     tracing::warn!(
                         pool,
-                        "{drive} was to be told which of its space is free: {error}. Its data are not concerned; of this drive no \
-                         more of these is told"
+                        "{drive} has refused a discard: {error}. Its data is not affected; the log \
+                         names no more refusals of this drive"
                     );
                 }
                 if matches!(error, DeviceError::Unsupported(_)) {

@@ -47,7 +47,7 @@ impl<W: World> Pool<W> {
                 let pool = &self.name();
                 tracing::warn!(
                     pool,
-                    "{drive} does not answer: what others can read is read from them, writes wait for it"
+                    "{drive} does not answer: reads use the other drives, writes wait for it"
                 );
                 // The others, too: whatever connects them all may have stopped, and no more than
                 // this drive is asked now.

@@ -167,7 +167,7 @@ impl<W: World> Pool<W> {
             }
             Err(Stop::Append(error)) => Err(error),
             Err(Stop::Unreadable(error)) => {
-                tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
+                tracing::warn!("{victim} has data that cannot be read, so collection keeps it: {error}");
                 self.segments.borrow_mut().set_unmovable(victim, true);
                 Ok(Part::Done(Collected::Unmovable))
             }

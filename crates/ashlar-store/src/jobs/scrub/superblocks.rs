@@ -74,7 +74,9 @@ impl<W: World> Pool<W> {
     }
 
     async fn rewrite_superblock(&self, drive: DriveId, offset: u64, right: &[u8]) -> bool {
-        tracing::warn!("{drive}: the superblock at {offset} is not as it should be, and is written anew");
+        tracing::warn!(
+            "{drive}: the superblock at {offset} is wrong or unreadable: the scrub writes it anew"
+        );
         let repaired = self.array.rewrite_raw(drive, offset, AlignedBuf::copy_of(right).freeze()).await;
         if repaired {
             self.count(|counters| counters.sectors_repaired += 1);

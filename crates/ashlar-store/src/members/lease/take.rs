@@ -67,7 +67,7 @@ pub(crate) async fn take<W: World>(
         None => chosen.root.generation <= MADE_ROOT,
     };
     if let Some(last) = last_before(&before, holder).filter(|last| last.is_open && !is_ours(Some(last))) {
-        tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
+        tracing::info!("'{}' had the pool open last: waiting for its heartbeats", last.holder_name);
         let holder_name = last.holder_name.clone();
         if is_alive(world, members, &mut before).await {
             return Err(OpenError::InUse { holder: holder_name });
