@@ -1,4 +1,4 @@
-//! Which drives a pool is opened with: the newest root, and who belongs to it.
+//! The members of a pool: finds the newest root, and which drives belong to the pool.
 
 pub(crate) mod add;
 pub(crate) mod create;

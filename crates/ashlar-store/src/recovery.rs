@@ -1,7 +1,7 @@
-//! Opening a pool: the newest root, what was written since, and a new root that decides it.
+//! Recovery opens a pool: it finds the newest root, replays what was written since, and writes a
+//! new root that decides it.
 //!
-//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
-//! events".
+//! `docs/format.md`, "Order of events", has the steps, and what a crash between two of them leaves.
 
 mod error;
 mod judge;
@@ -81,7 +81,7 @@ pub(crate) async fn open<W: World>(
     let pool = assemble(world, chosen, &mut table, options)?;
     if let Some(taken) = taken {
         pool.begin_lease(taken);
-        pool.spawn(pool.clone().beat_loop());
+        pool.spawn(pool.clone().heartbeat_loop());
     }
     let recovered = pool.recover_if_possible(table, &behind, &mut opened).await;
     recovered.inspect_err(|_| pool.close()).map(|()| (pool.clone(), opened))

@@ -1,8 +1,8 @@
-//! Taking a drive into an open pool.
+//! Adding a drive to an open pool.
 //!
-//! The order matters: first the drive has a superblock, which makes it nothing as long as no root
-//! names it; then a root names it. A crash between the two leaves a drive that is not believed, and
-//! a pool that does not know it.
+//! The order matters. First Ashlar writes a superblock to the drive, which counts for nothing as
+//! long as no root names the drive; then a root names it. A crash between the two leaves a drive
+//! that counts for nothing, and a pool that does not know it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Making a pool of drives.
+//! Creating a pool on drives.
 
 use std::collections::BTreeSet;
 use std::pin::pin;

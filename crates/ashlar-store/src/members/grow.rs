@@ -1,11 +1,11 @@
-//! Drives that have become larger: the pool takes their room.
+//! Drives that have grown: the pool takes their new room.
 //!
-//! Where its chunks lie a drive's superblock says, and it counts on no more room than that, however
-//! large the drive is. So first the superblock is written that says more, its copies in an order
-//! that leaves one of them right whenever it is cut: at the new end of the drive, inside, and at
-//! last at the start, which decides. The copy at the old end lies where a chunk is from then on. No
-//! root names a chunk there before all three are on the drive; what a drive that failed in between
-//! says at its next start is the old size or the new one, and both are right.
+//! A drive's superblock says where its chunks lie, and the pool counts on no more room than that,
+//! however large the drive is. So the superblock with the new size comes first, its copies in an
+//! order that leaves one of them right wherever a crash cuts it: at the new end of the drive,
+//! inside, and at last at the start, which decides. From then on a chunk lies where the copy at the
+//! old end was. No root names a chunk there before all three copies are on the drive. If the drive
+//! fails in between, its next start says the old size or the new one, and both are right.
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DriveId, IoError, World};
 use ashlar_format::superblock::Superblock;

@@ -1,27 +1,28 @@
-//! Whose the pool is, where several machines reach its drives: dual-ported ones, a SAN, files that
-//! are shared.
+//! The lease decides which node may write to a pool whose drives several nodes can reach
+//! (dual-ported drives, a SAN, shared files).
 //!
-//! On every drive there is a [`Heartbeat`]. Who has the pool open looks at it and writes it anew
-//! every [`BEAT_INTERVAL`], and begins no write later than [`LEASE`] after the begin of a look that
-//! found nobody else's. Who wants a pool that another machine had last watches for [`WATCH`]
-//! whether that still beats, unless it has handed the pool back; then it writes a beat of its own,
-//! of the next epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has
-//! begun no write for long enough to know that it must look first. Of two that want it at once at
-//! least one finds the other's beat after that.
+//! Every drive has a [`Heartbeat`]. The node that has the pool open reads it and writes it anew
+//! every [`BEAT_INTERVAL`]. It begins no write later than [`LEASE`] after the begin of a read that
+//! found no other node's heartbeat. A node that wants a pool which another one had last watches for
+//! [`WATCH`] whether that one still sends heartbeats, unless it has handed the pool back. Then it
+//! writes a heartbeat of its own, of the next epoch, and waits for [`WATCH`] once more: by then the
+//! other node has seen it, or has begun no write for long enough to know that it must read first.
+//! Of two nodes that want the pool at once, at least one finds the other's heartbeat after that.
 //!
-//! A process that was stopped between a look and a write may write its beat over another's, and
-//! then finds its own. So whoever may have done that looks for [`CONTESTED`] without writing:
-//! whoever beats is seen then. One that is stopped itself by that time is not; but it has written a
-//! root before anything else that counts, of an incarnation of its own, so that in the end the
-//! roots decide. They also tell whose beat such a late one came over that the pool is still its
-//! own, and that it may write it anew.
+//! A process that was stopped between a read and a write may write its heartbeat over another
+//! node's, and then finds its own. So a node that may have done that reads for [`CONTESTED`]
+//! without writing: it sees every node that sends heartbeats then. It does not see a node that is
+//! stopped by that time; but that node has written a root, of an incarnation of its own, before
+//! anything else that counts, so in the end the roots decide. They also tell the node whose
+//! heartbeat was overwritten by such a late one that the pool is still its own, and that it may
+//! write its heartbeat anew.
 //!
-//! What this cannot prevent: a write that was begun in time and reaches the drive after all that,
-//! because something in between has kept it. The scheme is that of a lease on a disk; ZFS calls its
-//! own multihost.
+//! The lease cannot prevent one thing: a write that was begun in time and reaches the drive after
+//! all that, because something in between has kept it. The scheme is that of a lease on a disk; ZFS
+//! calls its own multihost.
 
+mod heartbeat_reads;
 mod keep;
-mod looks;
 mod take;
 
 use std::cell::{Cell, RefCell};
@@ -32,7 +33,7 @@ use ashlar_block::{Cause, DriveId, IoError, Nanos, World, wait_for, within};
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::root::Root;
 use futures_util::future::{Either, select};
-use looks::Looks;
+use heartbeat_reads::Looks;
 pub use take::beating_on;
 pub(crate) use take::{Taken, take};
 use tokio::sync::Notify;
@@ -132,7 +133,7 @@ fn takes_part(root: &Root) -> usize {
 }
 
 impl<W: World> Pool<W> {
-    /// The pool is this machine's from now on, as long as [`Self::beat_loop`] runs.
+    /// The pool is this machine's from now on, as long as [`Self::heartbeat_loop`] runs.
     pub fn begin_lease(&self, taken: Taken) {
         self.array.permit_until(after(taken.at, LEASE));
         *self.lease.state.borrow_mut() = LeaseState::Ours(Ours { beat: taken.own, looks: Looks::default() });

@@ -1,18 +1,18 @@
-//! A drive that comes back to an open pool which went on without it.
+//! Rejoin: a drive comes back to an open pool that went on without it.
 //!
-//! Rows are never overwritten: what the drive held of segments that were complete before it was
-//! lost, it holds. It becomes a member under a new number, and those columns are its own from then
-//! on. What it missed stays on its old number, is restored like all that was lost, and then the old
-//! number is forgotten.
+//! Rows are never overwritten, so the drive still holds its columns of segments that were complete
+//! before it was lost. It becomes a member under a new number, and those columns are its own from
+//! then on. What it missed stays on its old number, is restored like all that was lost, and then
+//! the pool forgets the old number.
 //!
-//! What was complete is told by the drive's own newest root: it was written when all batches below
-//! its replay floor were on every drive that it names present. Since when a segment lies where it
-//! does, the pool's table says: what was moved to the drive after that root is not on a copy that
-//! was made before. A drive of which no root tells anything is not taken as long as something of it
-//! may be needed: what it holds would be overwritten. The new number comes first to the drive,
-//! which makes it nothing as long as no root names it, and then into a root, together with what is
-//! where. A crash between the two leaves a drive that is not believed: it can be added, and is then
-//! restored from scratch.
+//! The drive's own newest root says what was complete: it was written when all batches below its
+//! replay floor were on every drive that it names present. The pool's table says since when a
+//! segment lies where it does: a copy of the drive that was made before that lacks what was moved
+//! to the drive later. If no root of the drive says anything, the pool refuses it as long as it may
+//! need something on the drive, because a rejoin would overwrite that. The new number comes first
+//! to the drive, where it counts for nothing as long as no root names it, and then into a root,
+//! together with the places of the columns. A crash between the two leaves a drive that counts for
+//! nothing: it can be added, and is then restored from scratch.
 
 use std::collections::BTreeSet;
 use std::pin::pin;

@@ -1,9 +1,9 @@
 //! Drives that leave an open pool: given up at once, or emptied first.
 //!
-//! What lives on a drive that is to be removed is moved by rebuild as if the drive were lost,
-//! except that it is still read. Once no segment lies on it a root names it no more; then, and not
-//! before, its owner may wipe its label. A crash between the two leaves a drive that is not
-//! believed.
+//! Rebuild moves what lives on a drive that is being removed as if the drive were lost, except that
+//! it still reads the drive. Once no segment lies on the drive, a root no longer names it; then,
+//! and not before, its owner may wipe its label. A crash between the two leaves a drive that counts
+//! for nothing.
 
 use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
 use ashlar_format::root::{MemberRecord, MemberState};

@@ -1,7 +1,8 @@
-//! The label of a drive whose both ends were overwritten, by a partition table for one: it is
-//! written anew from the copy before the first chunk.
+//! Restores the label of a drive whose both ends were overwritten, for example by a partition
+//! table, from the copy before the first chunk.
 //!
-//! Nothing does this by itself. A drive that was given to something else may have that copy still.
+//! This happens only when somebody asks for it: a drive that was given to something else may still
+//! have that copy.
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, DriveId, Durability, SECTOR_BYTES};
 use ashlar_format::superblock::{Superblock, SuperblockError};

@@ -1,10 +1,11 @@
-//! Drives that do not answer: whoever can do without them does, and in the end the pool.
+//! Drives that do not answer: reads use the other drives, and in the end the pool goes on without
+//! them.
 //!
-//! A drive that owes answers and gives none is silent within two seconds. Reads are then answered
-//! from the others; writes wait for it, because to acknowledge them without it costs redundancy.
-//! Once it has been silent for as long as the operator allows, it is given up as if it had been
-//! pulled, if nothing is lost by that. What it was asked for last it may do yet, at any time: it
-//! can be opened again only when all of that has ended, which the lock on it sees to.
+//! A drive that owes answers and gives none is silent within two seconds. The other drives then
+//! answer reads; writes wait for it, because to acknowledge them without it costs redundancy. Once
+//! it has been silent for as long as the operator allows, the pool gives it up as if it had been
+//! pulled, if nothing is lost by that. The drive may still do what it was asked for last, at any
+//! time: it can be opened again only when all of that has ended, which the lock on it sees to.
 
 use std::convert::Infallible;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! Fragments side by side in one column, which are read at once.
+//! Neighbours: fragments side by side in one column, which are read at once.
 
 use std::ops::Range;
 

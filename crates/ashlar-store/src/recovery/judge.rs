@@ -1,4 +1,4 @@
-//! Which of the batches that were found count, and what a segment is after that.
+//! Which of the found batches count, and what a segment is after that.
 
 use std::collections::BTreeMap;
 

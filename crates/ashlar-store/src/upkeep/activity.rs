@@ -1,4 +1,4 @@
-//! What upkeep does, for those who watch it.
+//! What upkeep is doing, for monitoring.
 
 use super::policy::Task;
 

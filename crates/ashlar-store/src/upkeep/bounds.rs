@@ -1,4 +1,4 @@
-//! What may gather between two checkpoints: how much there is, and at how much one is due.
+//! What may gather between two checkpoints, and at how much a checkpoint is due.
 
 use ashlar_block::{SECTOR_BYTES, World};
 

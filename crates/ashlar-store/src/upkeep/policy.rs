@@ -1,4 +1,4 @@
-//! What upkeep does next: a pure function of how things stand.
+//! What upkeep does next: a pure function of the situation.
 
 use ashlar_block::{DriveId, VolumeId};
 use ashlar_format::ids::{GroupKey, ShardId};

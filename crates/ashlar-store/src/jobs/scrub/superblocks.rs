@@ -1,5 +1,5 @@
-//! The superblocks of each drive: one of the two outer ones is enough, so what is wrong with the
-//! others is made right while there is one.
+//! The superblocks of each drive: one good copy of the two outer ones is enough, and the scrub
+//! repairs the other copies from it.
 
 use ashlar_block::{AlignedBuf, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 use ashlar_format::scrub::Findings;

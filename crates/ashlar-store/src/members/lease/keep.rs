@@ -1,4 +1,4 @@
-//! Keeping an open pool this machine's.
+//! Keeping the lease of an open pool.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use ashlar_format::root::{MemberRecord, Root};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::looks::{Contested, Next, View, looks_wanted, view, view_of_roots};
+use super::heartbeat_reads::{Contested, Next, View, looks_wanted, view, view_of_roots};
 use super::take::{beating_on, read_beat, write_beat};
 use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
 use crate::checkpoint::TooManyLost;
@@ -39,7 +39,7 @@ enum When {
 
 impl<W: World> Pool<W> {
     /// The task that keeps the pool this machine's while it is open.
-    pub async fn beat_loop(self: Rc<Self>) {
+    pub async fn heartbeat_loop(self: Rc<Self>) {
         let mut turns = Turns::new();
         let mut looked_at = BTreeSet::new();
         while !self.lease.is_ending.get() && self.count_beat() {

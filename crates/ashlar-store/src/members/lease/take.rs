@@ -1,10 +1,10 @@
-//! Taking a pool for this machine, and whether another one has it.
+//! Taking the lease of a pool, and finding out whether another node has it.
 
 use ashlar_block::{AlignedBuf, Device, Durability, Nanos, PoolUuid, SECTOR_BYTES, World, within};
 use ashlar_format::heartbeat::{HOLDER_NAME_BYTES_MAX, Heartbeat};
 use futures_util::future::join_all;
 
-use super::looks::{View, looks_wanted, view};
+use super::heartbeat_reads::{View, looks_wanted, view};
 use super::{LEASE, SIGN_OF_LIFE, WATCH, takes_part};
 use crate::base::options::Holder;
 use crate::members::create::MADE_ROOT;

@@ -1,4 +1,4 @@
-//! What looks at the beats say, and what follows from it.
+//! What a read of the heartbeats says, and what the lease does with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
