@@ -3,7 +3,7 @@
 //! A sector is corrupt (the drive lies about it) while it holds something else than a drive would
 //! hold that does each write where it is told to, and changes no bit. Pieces of a write that tear,
 //! or that a cut leaves of what was not flushed, are no lies: they are the same on both drives. A
-//! write that was not done is no lie before a flush promises it: a power cut may undo it until then.
+//! write that was not done is no lie before a flush promises it: until then the power may undo it.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
