@@ -338,7 +338,7 @@ fn lost_instead(pool: &str, lost: &[String]) -> String {
     let named: Vec<String> = lost.iter().map(|drive| format!("{pool}/{drive}")).collect();
     match named.as_slice() {
         [] => format!("Pool '{pool}' has lost no drive"),
-        lost => format!("It has lost {}", lost.join(", ")),
+        _ => format!("It has lost {}", named.join(", ")),
     }
 }
 
