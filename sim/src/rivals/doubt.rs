@@ -103,7 +103,7 @@ async fn leave_a_stray_root_on(device: &SimDrive) {
 }
 
 /// A drive comes back with a root that a start had brought to it alone when the power failed. It is
-/// nobody's; but the roots decide whose the pool is after a pause in the middle of a beat.
+/// nobody's; but the roots decide who has the pool after a pause in the middle of a heartbeat.
 async fn return_with_a_stray_root(scene: Scene) {
     let open = scene.make(A).await;
     scene.spawn_hosts(&open);

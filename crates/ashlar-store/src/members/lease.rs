@@ -42,13 +42,13 @@ use crate::pool::Pool;
 
 /// Between two beats.
 const BEAT_INTERVAL: Duration = Duration::from_secs(2);
-/// How long after the begin of a look writes may begin.
+/// How long after the begin of a read of the heartbeats writes may begin.
 const LEASE: Duration = Duration::from_secs(6);
-/// How long a beat is watched before it is taken for that of a machine that has stopped. Longer
-/// than [`LEASE`], by what clocks and drives may differ.
+/// How long a node watches a heartbeat that does not change before it concludes that the other
+/// machine has stopped. Longer than [`LEASE`], by what clocks and drives may differ.
 const WATCH: Duration = Duration::from_secs(8);
-/// How long is looked without writing: whoever is not seen by then may write nothing any more
-/// without a look of its own.
+/// How long a node reads heartbeats without writing: a machine that it has not seen by then may
+/// write nothing any more without a read of its own.
 const CONTESTED: Duration = WATCH;
 /// How long is watched whether somebody beats on a drive: whoever has claimed it, or is contested,
 /// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again. Who opens
@@ -58,7 +58,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);
 
-/// Whose the pool is, as far as this machine knows.
+/// Who has the lease, as far as this machine knows.
 #[derive(Default)]
 enum LeaseState {
     /// Nobody else reaches the drives: there are no beats.
@@ -173,7 +173,7 @@ impl<W: World> Pool<W> {
         self.lease.looked.notify_waiters();
     }
 
-    /// It is not certain now whose the pool is, and may be again: reads and writes wait.
+    /// The lease is not certain now, and may be again: reads and writes wait.
     pub fn is_uncertain(&self) -> bool {
         !self.array.is_permitted() && self.never_holds().is_none()
     }
@@ -191,8 +191,7 @@ impl<W: World> Pool<W> {
         self.halt.wait_for(|| self.lease.loss()).await
     }
 
-    /// Returns once it has not been certain for `longest` whose the pool is, with that as the
-    /// reason.
+    /// Returns once the lease has not been certain for `longest`, with that as the reason.
     pub async fn stays_uncertain(&self, longest: Duration) -> IoError {
         if self.lease.own().is_none() {
             std::future::pending::<()>().await;

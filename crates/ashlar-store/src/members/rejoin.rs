@@ -36,7 +36,7 @@ use crate::pool::Pool;
 use crate::recovery::OpenError;
 use crate::space::segments::Segment;
 
-/// Why a drive did not come back.
+/// Why a drive did not rejoin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RejoinError {
     /// The pool has no such drive.
@@ -48,14 +48,14 @@ pub enum RejoinError {
     /// What is there is another drive.
     #[error("this drive is not {0} of the pool: `ashlar pool replace` takes it as a new drive")]
     Another(DriveId),
-    /// Something else went on with the pool on it.
+    /// A machine opened the pool with it and without the others.
     #[error(
         "a machine opened the pool with {0} and without the other drives: what {0} holds cannot be \
          merged with theirs. `ashlar drive label-clear` gives it up, then `ashlar pool replace` \
          takes {0} as a new drive"
     )]
     Diverged(DriveId),
-    /// It cannot say what it holds, and something of that may be needed.
+    /// None of its roots can be used, and the pool may need something that it holds.
     #[error(
         "{0} has no readable root of the pool, so Ashlar cannot tell which of its data is current, \
          and the pool still needs some of it. Run `ashlar pool rebuild POOL --wait`, then return \
@@ -63,7 +63,7 @@ pub enum RejoinError {
          replace`"
     )]
     Unknown(DriveId),
-    /// Another machine has it open without the others, or is about to.
+    /// Another machine has the pool open on it without the others, or is about to.
     #[error(
         "machine '{holder}' has the pool open on {drive}, without the other drives: export it \
          there (`ashlar pool export`), or stop that machine"

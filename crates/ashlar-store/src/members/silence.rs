@@ -98,9 +98,9 @@ impl<W: World> Pool<W> {
 
     /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are
     /// left as its redundancy and new data need; or new data are not to be had anyway, because
-    /// those that answer are too few to say whose the pool is, and reads wait as well. If more
-    /// drives answer nothing than may be lost, it is not they: whatever connects them is waited
-    /// for.
+    /// those that answer are too few to confirm the lease, and reads wait as well. If more drives
+    /// answer nothing than may be lost, the cause is not the drives: the pool waits for whatever
+    /// connects them.
     fn too_silent_drive(&self) -> Option<(DriveId, Duration)> {
         let timeout = self.catalog.borrow().settings.io_timeout?;
         let silent = self.array.silent_drives();

@@ -13,10 +13,16 @@ pub enum OpenError {
     #[error("two drives both claim to be {0} of the pool: one is a copy of the other. Take the copy away")]
     Cloned(DriveId),
     /// No drive has a root.
-    #[error("no drive holds a valid root: was the pool's creation interrupted?")]
+    #[error(
+        "no drive holds a valid root: was the pool's creation interrupted? Then clear the labels \
+         of its drives (`ashlar drive label-clear`), and create it again"
+    )]
     NoRoot,
     /// The segment table of the newest root cannot be read from any drive.
-    #[error("the segment table of the newest root ({0:?}) cannot be read from any drive")]
+    #[error(
+        "the segment table of the newest root ({0:?}) cannot be read from any drive: attach the \
+         missing drives, then open the pool again"
+    )]
     NoTable(RootGeneration),
     /// Members are missing, more than the level survives.
     #[error("{} of {members} drives are missing ({}), and the pool's level survives {parity}", missing.len(), names(missing))]
@@ -38,7 +44,7 @@ pub enum OpenError {
         /// Which.
         missing: Vec<DriveId>,
     },
-    /// Opening without any of the drives has to be asked for.
+    /// Drives are missing: opening without them needs `--degraded`.
     #[error(
         "some of {members} drives are missing ({}): attach them, or open the pool without them \
          (`ashlar pool import` with `--degraded`)",
@@ -50,7 +56,7 @@ pub enum OpenError {
         /// Of how many.
         members: usize,
     },
-    /// Opening with half of the drives or fewer has to be asked for.
+    /// Half of the drives or more are missing: opening without them needs `--degraded`.
     #[error(
         "{} of {members} drives are missing ({}), half of them or more: attach them, or open the \
          pool without them (`ashlar pool import` with `--degraded`)",
@@ -62,7 +68,7 @@ pub enum OpenError {
         /// Of how many.
         members: usize,
     },
-    /// A drive went another way.
+    /// A machine opened the pool with a drive and without the others.
     #[error(
         "a machine opened the pool with {drive} and without the other drives, and both parts were \
          written to: they cannot be merged. Clear the label of {drive} (`ashlar drive \
@@ -108,7 +114,7 @@ pub enum OpenError {
     /// A file-backed drive cannot be written.
     #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
     FileSystemFull,
-    /// Batches had to be written anew and there was no room.
+    /// No segment is free to append recovered batches to.
     #[error(
         "recovery found no free segment to append recovered batches to: attach the missing drives, \
          then open the pool again"

@@ -33,7 +33,7 @@ type Turns<'a> = FuturesUnordered<LocalBoxFuture<'a, Turn>>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     Permitted,
-    /// Though it is not certain whose the pool is: it is so for long enough afterwards.
+    /// Although the lease is not certain: it is so for long enough afterwards.
     Contested,
 }
 
@@ -89,7 +89,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Looks whose the pool is by a drive.
+    /// Reads the heartbeat on a drive: who has the pool?
     async fn look_at(&self, drive: DriveId) -> Turn {
         let began = self.world.now();
         // By way of the array: one that hangs is noticed, also where nothing else is asked of it.
@@ -112,8 +112,8 @@ impl<W: World> Pool<W> {
         Turn::Looked { drive, may_write: true }
     }
 
-    /// A drive that vanishes, or refuses all that is asked of it, is found out by who writes to it.
-    /// While it is not certain whose the pool is nobody does.
+    /// Whoever writes to a drive finds out that it has vanished, or refuses all that is asked of
+    /// it. While the lease is not certain nobody writes.
     fn look_was_refused(&self, drive: DriveId, error: DeviceError) {
         let working = self.array.working_drives();
         let (needed, now) = (self.looks_needed(working.len()), self.world.now());
@@ -158,8 +158,8 @@ impl<W: World> Pool<W> {
     }
 
     /// More drives have been lost than the pool can go on without. A checkpoint would find that
-    /// out, but may not be written while it is uncertain whose the pool is. The root that is on its
-    /// way may know of some of them.
+    /// out, but may not be written while the lease is not certain. The root that is on its way may
+    /// know of some of them.
     fn halt_if_too_many_are_lost(&self) {
         let parity = self.identity.level.parity();
         let lost = self.missing_of(&self.roots.newest()).min(self.missing_of(&self.roots.begun()));
@@ -168,7 +168,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Whether it cannot be said whose the pool is without these drives, which work.
+    /// Whether too few drives are left to confirm the lease without these, which work.
     pub fn are_too_few_without(&self, drives: &[DriveId]) -> bool {
         let working = self.array.working_count();
         self.lease.own().is_some() && working - drives.len() < self.looks_needed(working)
