@@ -334,10 +334,10 @@ pub(super) fn not_opened(
         OpenError::TooManyMissing { .. } | OpenError::NotWhole { .. } | OpenError::HalfMissing { .. } => {
             why_missing(others)
         }
-        OpenError::Cloned(drive) => format!(". They are {}", places(given, |id| id == *drive)),
+        OpenError::Cloned(drive) => format!(". The two are {}", places(given, |id| id == *drive)),
         OpenError::Diverged { drive } => {
             let (its, theirs) = (places(given, |id| id == *drive), places(given, |id| id != *drive));
-            format!(". It is {its}, and the others are {theirs}")
+            format!(". That drive is {its}, and the others are {theirs}")
         }
         _ => String::new(),
     };
