@@ -72,7 +72,7 @@ pub struct TrimReport {
 pub enum TrimError {
     /// No drive takes discards.
     #[error(
-        "none of its drives takes discards ({}). Files take them on a file system that punches \
+        "no drive of the pool takes discards ({}). Files take them on a file system that punches \
          holes (ext4, xfs, btrfs, tmpfs), devices if /sys/block/NAME/queue/discard_max_bytes is \
          not 0. The pool works as well without",
         names(.0)
