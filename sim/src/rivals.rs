@@ -207,10 +207,10 @@ impl Scene {
 }
 
 fn is_lost(open: &Open) -> bool {
-    open.pool.halted().is_some_and(|why| why.contains("has opened it"))
+    open.pool.halted().is_some_and(|why| why.contains("has opened the pool"))
 }
 
-/// Of one drive no other one tells whose the pool is.
+/// Of a pool on one drive no other drive tells who has the lease.
 const POOLS: [(Level, usize); 4] =
     [(Level::RAID0, 1), (Level::RAID1, 2), (Level::RAID5, 4), (Level::RAID6, 6)];
 
@@ -342,7 +342,7 @@ async fn want_it_again(scene: Scene, machine: Machine, had: Rc<RefCell<Vec<Open>
 
 /// A machine is stopped while it beats, and goes on just when the one that has taken the pool is
 /// stopped: its beat comes over the other one's, which cannot write another one. Returns how often
-/// the roots had to say whose the pool is, and how often the other one went on.
+/// the roots had to say who has the pool, and how often the other one went on.
 async fn freeze_one_then_the_other(scene: Scene, counts: Rc<Cell<(usize, usize)>>) {
     let first = scene.make(A).await;
     scene.spawn_hosts(&first);

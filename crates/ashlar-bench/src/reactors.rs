@@ -157,7 +157,7 @@ impl Figures for Report {
         for compared in &self.directions {
             let none = [String::new()];
             table::add(&mut table, &table::load_name(&compared.one.load), "one", &compared.one, &none);
-            for (name, summary) in [("two, at home", compared.home), ("two, away", compared.away)] {
+            for (name, summary) in [("two, same", compared.home), ("two, other", compared.away)] {
                 summary.iter().for_each(|summary| table::add(&mut table, "", name, summary, &none));
             }
             table::add(
@@ -171,8 +171,8 @@ impl Figures for Report {
             hops.extend(compared.hop());
         }
         format!(
-            "{table}\n\nA pool lives on one reactor. At home: connections that the same reactor serves; away: those of the\n\
-             other, whose operations go from thread to thread and back.\n{}",
+            "{table}\n\nA pool lives on one reactor. Same: connections that this reactor serves; other: connections of the\n\
+             other one, whose operations go from thread to thread and back.\n{}",
             hops.join("\n")
         )
     }

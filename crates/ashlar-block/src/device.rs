@@ -76,7 +76,7 @@ pub enum DeviceError {
     #[error("the drive does not answer")]
     TimedOut,
     /// It does not know this operation, now or later.
-    #[error("the drive does not know {0:?}")]
+    #[error("the drive does not support {0:?}")]
     Unsupported(DeviceOp),
     /// The drive is no longer there, or is not believed any more (a flush failed).
     #[error("the drive is gone")]

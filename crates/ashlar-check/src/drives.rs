@@ -245,7 +245,11 @@ pub(crate) fn tell_standing<D: Device>(
         ),
         Standing::Diverged => (
             Kind::DriveStale,
-            format!("it has {own} of another line than root {}: it was in use without the others", newest.0),
+            format!(
+                "it has {own} of another line than root {}: a machine used it without the other \
+                 drives",
+                newest.0
+            ),
         ),
         Standing::NoMember => (
             Kind::DriveForeign,

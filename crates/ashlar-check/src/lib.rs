@@ -103,7 +103,11 @@ pub enum Refused {
     /// What was given is no drive of a pool.
     #[error(
         "{name}: {reason}: it is no drive of a pool{}",
-        if *has_third { "; but its third copy is whole: ashlar drive label-restore brings it back" } else { "; leave it out" }
+        if *has_third {
+            "; but its third copy is whole: `ashlar drive label-restore` restores the label"
+        } else {
+            "; leave it out"
+        }
     )]
     NoDrive {
         /// What people call it.
@@ -130,7 +134,8 @@ pub enum Refused {
     NoRoot,
     /// Somebody has the pool open.
     #[error(
-        "machine '{holder}' has the pool open, or has opened it meanwhile: export it there (ashlar pool export), or stop that machine"
+        "machine '{holder}' has the pool open, or has opened it meanwhile: export it there \
+         (`ashlar pool export`), or stop that machine"
     )]
     Open {
         /// What people call it.

@@ -39,7 +39,7 @@ impl Consent {
             Consent::Given => Ok(()),
             Consent::Missing => Err(ApiError::new(ErrorKind::Conflict, CONFIRMATION_NEEDED, costs())
                 .with_hint(format!(
-                    "say --yes if that may be; clients of the API repeat the request with ?{CONFIRM}"
+                    "add --yes to consent; clients of the API repeat the request with ?{CONFIRM}"
                 ))),
         }
     }

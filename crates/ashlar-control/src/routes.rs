@@ -138,7 +138,7 @@ async fn in_one_shape(response: Response) -> Response {
 
 fn find<T>(all: Vec<T>, kind: &str, name: &str, wanted: impl Fn(&T) -> bool) -> Answer<T> {
     let missing = || {
-        let why = format!("there is no {kind} '{name}' here (ashlar {kind} list shows which there are)");
+        let why = format!("there is no {kind} '{name}' here: `ashlar {kind} list` shows which there are");
         ApiError::new(ErrorKind::NotFound, &format!("no_such_{kind}"), why)
     };
     all.into_iter().find(wanted).map(Json).ok_or_else(missing)
@@ -425,9 +425,9 @@ fn check_shows_volumes(name: &str, pools: Vec<Pool>) -> Result<(), ApiError> {
     let is_closed = |state: &String| ["opening", "unavailable"].contains(&state.as_str());
     let Some(state) = pool.states.iter().find(|state| is_closed(state)) else { return Ok(()) };
     let why = pool.problem.unwrap_or_default();
-    let message = format!("pool '{name}' is not open, so that its volumes are not known: {why}");
+    let message = format!("pool '{name}' is not open, so its volumes are not known: {why}");
     Err(ApiError::new(ErrorKind::Unavailable, &format!("pool_{state}"), message)
-        .with_hint(format!("ashlar pool show {name} tells how far it is")))
+        .with_hint(format!("`ashlar pool show {name}` shows how far it is")))
 }
 
 /// Resizes or renames a volume.

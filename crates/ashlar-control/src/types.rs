@@ -132,7 +132,7 @@ pub struct Pool {
     pub map_memory_bytes: Option<u64>,
     /// Its members.
     pub drives: Vec<PoolDrive>,
-    /// Drives that are taken for those that it loses, in their order.
+    /// Drives that the pool takes for those that it loses, in their order.
     pub spares: Vec<Spare>,
     /// Drives that are no members and that the daemon has open still, as they are named: those that
     /// were removed, for a moment.
@@ -221,7 +221,7 @@ pub struct PoolCounters {
     pub blocks_spared: u64,
     /// Blocks that a drive gave wrong, and that were read right all the same.
     pub wrong_blocks_corrected: u64,
-    /// Sectors that were wrong or unreadable and have been made right.
+    /// Sectors that were wrong or unreadable and have been repaired.
     pub sectors_repaired: u64,
     /// Those of them that a read has found, and no scrub.
     pub sectors_healed: u64,
@@ -254,8 +254,8 @@ pub struct PoolDrive {
     pub kind: Option<String>,
     /// How it is: `online`, `failed`, `absent`, `returned` (it came back under the name in
     /// `problem`, and what it missed is being restored), `released` (lost, and all that lived on it
-    /// is on others), `evacuating` (what lives on it goes to others, and then it is no member any
-    /// more), `slow` (it answers much later than the others of its pool, and most reads are
+    /// is on others), `evacuating` (what lives on it goes to others, then it leaves the pool),
+    /// `slow` (it answers much later than the others of its pool, and most reads are
     /// reconstructed from those), `stale` (it is there, and not believed, because the pool went on
     /// without it), `sparse` (a file without all its room on the file system), `unknown` (its pool
     /// is not open).
@@ -263,8 +263,8 @@ pub struct PoolDrive {
     /// Why it failed (kept until the pool is opened anew), under which name it returned, or what is
     /// in its place.
     pub problem: Option<String>,
-    /// Where it is there again, and why it is not taken back. Null: it is not there, or is not to
-    /// come back by itself.
+    /// Where it is back, and why the pool refuses it. Null: it is not there, or is not to come back
+    /// by itself.
     pub return_refused: Option<String>,
     /// Its size. Null: it is not there.
     pub size_bytes: Option<u64>,

@@ -267,7 +267,8 @@ impl Drive {
             tracing::error!(
                 drive = path.as_deref().unwrap_or("memory"),
                 reason = %why,
-                "this drive is not believed any more: its operations fail until it is opened again"
+                "the drive failed in a way that may have lost earlier writes, so Ashlar does not \
+                 use it until it is opened again: `ashlar drive return POOL/DRIVE`"
             );
         }
     }

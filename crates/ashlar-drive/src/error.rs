@@ -73,7 +73,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// A file that was to be there has another size than is said of it.
-    #[error("{}: the file has {found}, and is said to have {said}: it was cut off or replaced", shown(path))]
+    #[error("{}: the file has {found} and should have {said}: it was cut off or replaced", shown(path))]
     SizeChanged {
         /// The file.
         path: PathBuf,
@@ -98,7 +98,8 @@ pub enum OpenError {
     },
     /// Not a whole number of sectors.
     #[error(
-        "{}: {bytes} bytes are not a multiple of {SECTOR_BYTES}: the file is cut off or no drive",
+        "{}: {bytes} bytes are not a multiple of {SECTOR_BYTES}: the file was cut off, or is no \
+         drive",
         shown(path)
     )]
     Unaligned {
@@ -135,8 +136,8 @@ pub enum OpenError {
     },
     /// The file system cannot set space aside.
     #[error(
-        "{}: its file system cannot reserve space (no fallocate): choose another one, or say sparse=on to go \
-         without the reservation",
+        "{}: its file system cannot reserve space (no fallocate): choose another one, or add \
+         sparse=on, which reserves nothing",
         shown(path)
     )]
     NoReservation {

@@ -161,7 +161,7 @@ pub struct MissingColumns(pub ColumnMask);
 
 /// More columns are missing than there is parity: the rows are not safe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{} columns could not be written, and only {parity} may be missing", missing.count())]
+#[error("{} of the stripe's columns could not be written, and the level survives {parity}", missing.count())]
 pub struct Unsafe {
     /// Columns that were not written.
     pub missing: ColumnMask,
@@ -185,7 +185,7 @@ pub enum ReadError {
         last: DeviceError,
     },
     /// Every way to get the bytes gives wrong ones.
-    #[error("column {column} reads wrong, and so does every reconstruction of it")]
+    #[error("column {column} is corrupt, and no reconstruction of it matches its checksum")]
     Wrong {
         /// Which column was wanted.
         column: usize,

@@ -117,8 +117,9 @@ impl Level {
             _ => return None,
         };
         let why = format!(
-            "level {asked} is level {level} in groups of drives; here each stripe of level {level} chooses its own \
-             drives among all of them, so that all share load and rebuild: level {level} is taken"
+            "level {asked} is level {level} in groups of drives; here each stripe of level {level} \
+             chooses its own drives among all of them, so that all share load and rebuild: Ashlar \
+             takes level {level}"
         );
         Some((level, why))
     }

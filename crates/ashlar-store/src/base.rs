@@ -1,7 +1,7 @@
-//! What every part of the store speaks of: options, lists that are used again, whether the pool
-//! takes writes, what is asked of its upkeep, what is done in the background, its newest root.
+//! What all parts of the store use: options, recycled lists, names of activities, whether the pool
+//! takes writes, requests to upkeep, the newest root.
 //!
-//! It must not know any other part.
+//! Base must not know any other part.
 
 pub(crate) mod activity;
 pub(crate) mod halt;

@@ -1,7 +1,6 @@
-//! Checkpoints: making durable what the maps say, and naming what may be reused.
+//! A checkpoint makes durable what the maps say, and names the space that may be reused.
 //!
-//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
-//! events".
+//! `docs/format.md`, "Order of events", has the steps, and what a crash between two of them leaves.
 
 pub(crate) mod catalog_pages;
 pub(crate) mod due;

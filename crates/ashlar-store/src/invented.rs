@@ -1,5 +1,5 @@
-//! An open pool made as large and as old as nobody writes one for a measurement. `ashlar-bench`
-//! alone builds this.
+//! An open pool that is made large and old for a measurement, because nobody writes one that large.
+//! Only `ashlar-bench` builds this.
 
 use std::cell::RefCell;
 

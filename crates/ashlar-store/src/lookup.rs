@@ -1,4 +1,4 @@
-//! Looking blocks up in the map, reading pages where that is needed.
+//! Lookups find blocks in the map, and read pages where that is needed.
 
 pub(crate) mod hold;
 pub(crate) mod read;

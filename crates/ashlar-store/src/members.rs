@@ -1,6 +1,6 @@
-//! Members: which drives a pool is opened with, how drives join and leave, and the lease.
+//! The members of a pool: how drives join and leave it, and the lease.
 //!
-//! Here: the newest root, and who belongs to it.
+//! This file finds the newest root, and which drives belong to the pool.
 
 pub(crate) mod add;
 pub(crate) mod create;
@@ -226,8 +226,8 @@ impl Loss {
         }
     }
 
-    /// Those members of a root that are lost and that it counts on. Who sees a root on one drive
-    /// does not know whether it came to others: whom it is the first to miss counts as missed.
+    /// The lost members of a root that it counts on. Who sees the root on one drive does not know
+    /// whether it came to more: the members that it is the first to miss count as missed.
     fn by(root: &Root, is_lost: impl Fn(DriveId) -> bool) -> Self {
         let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
         let lost = counted.filter(|member| is_lost(member.drive));

@@ -1,4 +1,4 @@
-//! Fragments and whole segments, from the drives.
+//! Reads fragments and whole segments from the drives.
 //!
 //! Owns nothing that outlives a read. It must not know why somebody reads.
 

@@ -1,8 +1,9 @@
-//! Opening a pool: the newest root, what was written since, and a new root that decides it.
+//! Recovery opens a pool: it finds the newest root, replays what was written since, and writes a
+//! new root that decides it.
 //!
-//! The steps and what a crash between two of them leaves are in `docs/format.md`, "Order of
-//! events".
+//! `docs/format.md`, "Order of events", has the steps, and what a crash between two of them leaves.
 
+mod error;
 mod judge;
 mod load;
 mod load_table;
@@ -11,10 +12,10 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, DriveId, IoError, World};
+use ashlar_block::{AlignedBuf, DriveId, World};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::header::{BatchHeader, FIXED_BYTES, RECORD_BYTES, Record, RecordKind};
-use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
+use ashlar_format::ids::{Incarnation, Lsn, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, Pointer, SLOT_BYTES, SegmentId};
 use ashlar_format::root::Root;
 use ashlar_format::table::{FirstTable, SegmentState};
@@ -34,115 +35,11 @@ use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::Item;
 use crate::writer::compress::{Fragment, FragmentBytes};
 use crate::writer::lsns::{BATCH_RECORDS, LsnTracker};
+pub use error::OpenError;
 use judge::Complete;
 
 /// Segments that are read back at a time.
 const SCANS_AT_A_TIME: usize = 4;
-
-/// Why a pool cannot be opened.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum OpenError {
-    /// No drives were given, or of several pools.
-    #[error("the drives belong to {0} pools, and must belong to one")]
-    NotOnePool(usize),
-    /// Two drives claim to be the same member.
-    #[error("two drives both claim to be {0} of the pool: one is a copy of the other; take one of them away")]
-    Cloned(DriveId),
-    /// No drive has a root.
-    #[error("no drive holds a valid root: was the pool's creation interrupted?")]
-    NoRoot,
-    /// The segment table of the newest root cannot be read from any drive.
-    #[error("the segment table of the newest root ({0:?}) cannot be read from any drive")]
-    NoTable(RootGeneration),
-    /// Members are missing, more than the level survives.
-    #[error("{} of {members} drives are missing ({}), and the pool's level survives {parity}", missing.len(), names(missing))]
-    TooManyMissing {
-        /// Which.
-        missing: Vec<DriveId>,
-        /// Of how many.
-        members: usize,
-        /// How many may be.
-        parity: usize,
-    },
-    /// The making of the pool did not come to its end, and there is less of it than there was.
-    #[error(
-        "the pool's creation did not come to its end, and drives are missing ({}): clear the labels of the others and create it again",
-        names(missing)
-    )]
-    Unfinished {
-        /// Which.
-        missing: Vec<DriveId>,
-    },
-    /// Opening without any of the drives has to be asked for.
-    #[error(
-        "of {members} drives some are missing ({}): bring them too, or say --degraded to open the pool without",
-        names(missing)
-    )]
-    NotWhole {
-        /// Which.
-        missing: Vec<DriveId>,
-        /// Of how many.
-        members: usize,
-    },
-    /// Opening with half of the drives or fewer has to be asked for.
-    #[error("{} of {members} drives are missing ({}), which is half of them or more: bring them back, or say --degraded", missing.len(), names(missing))]
-    HalfMissing {
-        /// Which.
-        missing: Vec<DriveId>,
-        /// Of how many.
-        members: usize,
-    },
-    /// A drive went another way.
-    #[error(
-        "{drive} was part of the pool while it was open without the others: its content cannot be merged with theirs; clear its label to give it up, or open without the others"
-    )]
-    Diverged {
-        /// Which.
-        drive: DriveId,
-    },
-    /// Another machine has the pool open.
-    #[error(
-        "machine '{holder}' has it open: export it there (ashlar pool export), or stop that machine, and some seconds later it can be \
-         opened here"
-    )]
-    InUse {
-        /// What people call it.
-        holder: String,
-    },
-    /// Another machine has closed the pool, or may have gone on with it, while it was to be opened
-    /// here.
-    #[error("another machine may have had it open meanwhile: open it once more")]
-    Unsure,
-    /// Too few drives say whose the pool is.
-    #[error(
-        "only {claimed} drives have noted that this machine has it, and {needed} must: see what they log"
-    )]
-    Unclaimed {
-        /// That have.
-        claimed: usize,
-        /// That must.
-        needed: usize,
-    },
-    /// A drive's root could not be read, or a page of the maps.
-    #[error("{0}")]
-    Io(#[from] IoError),
-    /// What was read is not what it should be.
-    #[error("{0}")]
-    Malformed(#[from] ashlar_format::codec::Malformed),
-    /// The catalog is not what it should be, or a newer version has written it.
-    #[error("{0}")]
-    Catalog(#[from] ashlar_format::fields::FieldsError),
-    /// A file-backed drive cannot be written.
-    #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
-    FileSystemFull,
-    /// Batches had to be written anew and there was no room.
-    #[error("there is no room to write recovered batches anew")]
-    NoRoom,
-}
-
-fn names(drives: &[DriveId]) -> String {
-    drives.iter().map(DriveId::to_string).collect::<Vec<_>>().join(", ")
-}
 
 /// What opening has found.
 #[derive(Clone, Debug, Default)]
@@ -184,7 +81,7 @@ pub(crate) async fn open<W: World>(
     let pool = assemble(world, chosen, &mut table, options)?;
     if let Some(taken) = taken {
         pool.begin_lease(taken);
-        pool.spawn(pool.clone().beat_loop());
+        pool.spawn(pool.clone().heartbeat_loop());
     }
     let recovered = pool.recover_if_possible(table, &behind, &mut opened).await;
     recovered.inspect_err(|_| pool.close()).map(|()| (pool.clone(), opened))

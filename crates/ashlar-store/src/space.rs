@@ -1,5 +1,5 @@
-//! Room on the drives: segments, their chunks and live counts, windows, what may live, and how
-//! fast hosts may write while it is short.
+//! Room on the drives: segments, their chunks and live counts, windows, how much may live, and how
+//! fast hosts may write while space is short.
 //!
 //! Owns the state of every segment. It must not know what the blocks in them mean.
 

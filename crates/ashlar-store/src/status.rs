@@ -1,4 +1,4 @@
-//! How a pool is, for people and for those who watch it.
+//! The status of a pool, for people and for monitoring.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
 use ashlar_format::catalog::Settings;

@@ -1,4 +1,4 @@
-//! The store as those above it see it: volumes of blocks.
+//! The store's interface: volumes of blocks.
 
 mod bounds;
 mod close;

@@ -1,4 +1,4 @@
-//! A pool on drives in memory, of which no task runs: for tests that do one step after the other.
+//! A pool on drives in memory that runs no task: for tests that do one step after the other.
 
 use std::cell::RefCell;
 use std::future::{Future, ready};

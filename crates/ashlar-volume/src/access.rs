@@ -58,21 +58,23 @@ impl AccessChange {
 
 fn sees_already(volume: &str) -> String {
     format!(
-        "every host may see it already. ashlar volume allow {volume} NQN --only has the named hosts alone see it"
+        "every host may see it already. `ashlar volume allow {volume} NQN --only` lets only the \
+         named hosts see it"
     )
 }
 
 fn no_exceptions(volume: &str) -> String {
     format!(
-        "every host may see it, and a list of exceptions does not exist. ashlar volume allow {volume} NQN --only \
-         names those that may"
+        "every host may see it, and there is no list of exceptions. `ashlar volume allow {volume} \
+         NQN --only` names those that may"
     )
 }
 
 /// A name that was mistyped takes nothing from the host that was meant.
 fn not_listed(volume: &str, host: &HostNqn) -> String {
     format!(
-        "{host} is not among the hosts that may see it, and nobody was denied it. ashlar volume show {volume} lists them"
+        "{host} is not among the hosts that may see it, and nobody was denied it. `ashlar volume \
+         show {volume}` lists them"
     )
 }
 
@@ -81,7 +83,8 @@ fn not_any(volume: &str, is_for_none: bool) -> String {
         return "no host may see it anyway".to_owned();
     }
     format!(
-        "it is not open to every host, but to a list of them. ashlar volume deny {volume} all empties the list"
+        "it is not open to every host, but to a list of them. `ashlar volume deny {volume} all` \
+         empties the list"
     )
 }
 

@@ -14,10 +14,10 @@ use crate::dispatcher::Gone;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NodeError {
     /// No pool of that name or UUID is open.
-    #[error("there is no pool '{0}' here (ashlar pool list shows which there are)")]
+    #[error("there is no pool '{0}' here: `ashlar pool list` shows which there are")]
     NoSuchPool(String),
     /// The pool has no such volume.
-    #[error("pool '{pool}' has no volume '{volume}' (ashlar volume list shows which there are)")]
+    #[error("pool '{pool}' has no volume '{volume}': `ashlar volume list` shows which there are")]
     NoSuchVolume {
         /// The pool.
         pool: String,
@@ -30,8 +30,9 @@ pub enum NodeError {
     /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in
     /// part.
     #[error(
-        "a fault in Ashlar itself has taken pool '{pool}' out of service: {why}; its data are as they were acknowledged, and ashlar \
-         pool import {pool} opens it again: please report this"
+        "a fault in Ashlar itself has taken pool '{pool}' out of service: {why}. What it has \
+         acknowledged is on its drives, and `ashlar pool import {pool}` opens it again. Please \
+         report this"
     )]
     Stopped {
         /// The pool.
@@ -44,7 +45,8 @@ pub enum NodeError {
     OlderCopy(String),
     /// Another machine has opened the pool.
     #[error(
-        "machine '{holder}' has opened pool '{pool}', and its drives are left alone: ashlar pool export {pool} lets go of it here"
+        "machine '{holder}' has opened pool '{pool}', so this machine leaves its drives alone: \
+         `ashlar pool export {pool}` lets go of it here"
     )]
     Taken {
         /// The pool.
@@ -54,7 +56,8 @@ pub enum NodeError {
     },
     /// Another machine has a pool open that the drive belongs to.
     #[error(
-        "{spec} belongs to pool '{pool}', which machine '{holder}' has open: take it out of the pool there first"
+        "{spec} belongs to pool '{pool}', which machine '{holder}' has open: remove it there first \
+         (`ashlar pool remove-drive`)"
     )]
     InUseElsewhere {
         /// The drive.
@@ -74,8 +77,8 @@ pub enum NodeError {
     },
     /// The drives are those of a pool whose name nobody could write.
     #[error(
-        "the pool on these drives is called '{0}', which cannot be a name: open it by its UUID, and call it by that. ashlar pool \
-         import {1} --drive ... opens it, and --name NEW gives it another name"
+        "the pool on these drives is called '{0}', which cannot be a name: open it by its UUID. \
+         `ashlar pool import {1} --drive ...` does that, and `--name NEW` gives it another name"
     )]
     PoolName(String, String),
     /// Not a name.
@@ -103,8 +106,9 @@ pub enum NodeError {
     },
     /// A drive is one that a pool of this daemon has lost.
     #[error(
-        "{spec}: it is {drive} of pool '{pool}', which has lost it: ashlar drive return {pool}/{drive} takes it back; once what lived \
-         on it is on others, ashlar pool remove-drive {pool} {drive} frees it"
+        "{spec}: it is {drive} of pool '{pool}', which has lost it: `ashlar drive return \
+         {pool}/{drive}` takes it back. Once the rebuild is done, `ashlar pool remove-drive {pool} \
+         {drive}` frees it"
     )]
     LostByPool {
         /// The drive.
@@ -136,17 +140,20 @@ pub enum NodeError {
         why: String,
     },
     /// Of a pool that the node has no drive is there.
-    #[error("none of its drives is there: {why}")]
+    #[error("none of the pool's drives is there: {why}")]
     NoneThere {
         /// What is where they were, each.
         why: String,
     },
     /// Somebody has stopped the opening of a pool.
-    #[error("its opening was stopped")]
+    #[error(
+        "another command, or the end of the daemon, stopped the opening of the pool: `ashlar pool \
+         import` opens it"
+    )]
     OpeningStopped,
     /// The drives are those of several pools.
     #[error(
-        "the drives belong to several pools ({pools}): say which by its {}",
+        "the drives belong to several pools ({pools}): name one of them by its {}",
         if *have_one_name { "UUID" } else { "name or UUID" }
     )]
     SeveralPools {
@@ -183,7 +190,7 @@ pub enum NodeError {
         error: RenameError,
     },
     /// A pool has no such drive.
-    #[error("pool '{pool}' has no drive '{drive}' (ashlar pool show {pool} lists them)")]
+    #[error("pool '{pool}' has no drive '{drive}': `ashlar pool show {pool}` lists its drives")]
     NoSuchDrive {
         /// The pool.
         pool: String,
@@ -204,8 +211,8 @@ pub enum NodeError {
     /// The store refused to take a drive back.
     #[error("{0}")]
     ReturnDrive(#[from] RejoinError),
-    /// A drive is to come back that the pool has not lost.
-    #[error("{pool}/{drive} is used: it was not lost. {}", lost_instead(pool, lost))]
+    /// Somebody wants to return a drive that the pool has not lost.
+    #[error("{pool}/{drive} works: the pool has not lost it. {}", lost_instead(pool, lost))]
     NotLost {
         /// The pool.
         pool: String,
@@ -214,11 +221,11 @@ pub enum NodeError {
         /// Those that are lost, each by its name.
         lost: Vec<String>,
     },
-    /// Where a drive was that is to come back is not known.
-    #[error("nothing is known of where {0} was: say where it is now")]
+    /// The path of a drive that somebody wants to return is not known.
+    #[error("Ashlar does not know the path of {0}: name it with `--at PATH`")]
     Whereabouts(String),
     /// A drive was taken instead of another one, which cannot be removed.
-    #[error("{with} is part of the pool now, but the other cannot be removed: {error}")]
+    #[error("{with} is a member of the pool now, but the drive that it replaces cannot be removed: {error}")]
     ReplaceDrive {
         /// The drive that was added.
         with: String,
@@ -237,16 +244,16 @@ pub enum NodeError {
     },
     /// All numbers that a namespace can have were given out.
     #[error(
-        "no namespace number is left: a pool that was imported has a volume with the highest one \
-         there is, and a number is never given out twice. A daemon with a new state directory \
-         (--state), into which the pools are imported, begins anew"
+        "no namespace number is left: an imported pool has a volume with the highest number there \
+         is, and Ashlar never gives out a number twice. Start a daemon with a new state directory \
+         (`--state`), and import the pools there"
     )]
     NoNumber,
     /// A size that no volume can have.
     #[error("{0}")]
     Size(String),
     /// Shrinking loses what lies beyond the new size.
-    #[error("{from} to {to} is smaller, and what lies beyond {to} would be lost: say --yes if it may be")]
+    #[error("the volume would shrink from {from} to {to} and lose what lies beyond: add `--yes` to consent")]
     Shrinks {
         /// The present size.
         from: ByteSize,
@@ -255,8 +262,8 @@ pub enum NodeError {
     },
     /// What lies beyond the new size would be lost, and nothing of it may be written to.
     #[error(
-        "volume '{volume}' is write protected and does not shrink, which loses data: ashlar volume set {volume} \
-         --write-protect off lets it"
+        "volume '{volume}' is write protected, and to shrink it would lose data: `ashlar volume \
+         set {volume} --write-protect off` allows that"
     )]
     ShrinksProtected {
         /// The volume, as POOL/NAME.
@@ -271,7 +278,7 @@ pub enum NodeError {
         why: String,
     },
     /// The access list is full.
-    #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow any, or deny some first")]
+    #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow `any`, or deny some hosts first")]
     TooManyHosts,
     /// The store could not do it.
     #[error("{0}")]
@@ -308,16 +315,18 @@ impl NodeError {
 fn why_kept(pool: &str, error: &FailError) -> String {
     match error {
         FailError::NotUsed(drive) => {
-            format!("{pool}/drive-{} is not used any more: it is lost already", drive.0)
+            format!("the pool has lost {pool}/drive-{} already", drive.0)
         }
         FailError::TooMany { drive, lost: 0 } => format!(
-            "the level of pool '{pool}' survives no loss: without {pool}/drive-{number} data cannot be read, and nothing can be written, \
-             until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",
+            "the level of pool '{pool}' survives no loss: without {pool}/drive-{number} data \
+             cannot be read, and nothing can be written, until it is back. `ashlar drive fail \
+             {pool}/drive-{number} --force` gives it up all the same",
             number = drive.0
         ),
         FailError::TooMany { drive, lost } => format!(
-            "{lost} lost of pool '{pool}', and its level survives no more: without {pool}/drive-{number} data cannot be read, and \
-             nothing can be written, until it is back. ashlar drive fail {pool}/drive-{number} --force gives it up all the same",
+            "{lost} lost of pool '{pool}', and its level survives no more: without \
+             {pool}/drive-{number} data cannot be read, and nothing can be written, until it is \
+             back. `ashlar drive fail {pool}/drive-{number} --force` gives it up all the same",
             lost = counted_are(*lost, "drive"),
             number = drive.0
         ),
@@ -329,8 +338,7 @@ fn lost_instead(pool: &str, lost: &[String]) -> String {
     let named: Vec<String> = lost.iter().map(|drive| format!("{pool}/{drive}")).collect();
     match named.as_slice() {
         [] => format!("Pool '{pool}' has lost no drive"),
-        [one] => format!("Lost is {one}"),
-        several => format!("Lost are {}", several.join(", ")),
+        _ => format!("It has lost {}", named.join(", ")),
     }
 }
 

@@ -30,11 +30,11 @@ pub struct Arguments {
     /// /run/ashlar/ashlar.sock; for `serve`, DIR/ashlar.sock
     #[arg(long, global = true, env = "ASHLAR_SOCKET", value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// How to print what was asked for
+    /// How to print the answer
     #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
     pub output: Output,
-    /// How long each answer of the daemon is waited for: as 30s, 5m, or off. Without it 30s, and
-    /// longer for changes as long as the daemon answers questions meanwhile
+    /// How long to wait for each answer of the daemon: 30s, 5m or off [default: 30s, and longer for
+    /// changes while the daemon answers questions]
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_timeout)]
     pub timeout: Option<Duration>,
     #[command(subcommand)]
@@ -64,7 +64,7 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 
 fn parse_event_number(text: &str) -> Result<u64, String> {
     text.parse()
-        .map_err(|_| format!("'{text}' is no number of an event: ashlar events shows each with its own"))
+        .map_err(|_| format!("'{text}' is no event number: `ashlar events` shows the number of each event"))
 }
 
 /// How to print.
@@ -79,7 +79,7 @@ pub enum Output {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Serve volumes: the daemon
+    /// Run the daemon, which serves volumes
     Serve(ServeArguments),
     /// Serve a demonstration pool, and measure it with a verified workload
     Demo(DemoArguments),
@@ -93,7 +93,7 @@ pub enum Command {
     Client(ClientCommand),
 }
 
-/// What a daemon is asked.
+/// What the commands ask the daemon for.
 #[derive(Subcommand, Debug)]
 pub enum ClientCommand {
     /// Make, open, close and look at pools
@@ -136,7 +136,7 @@ ashlar volume VERB --help has more of each."
   ashlar events --follow --output json | jq .message
 The daemon keeps its newest 1024 events, from its start on.")]
     Events {
-        /// Go on with what happens from now on, within a second; as JSON an event a line
+        /// Keep printing new events, within a second; as JSON one event a line
         #[arg(long)]
         follow: bool,
         /// Only events with a number greater than this: the first word of each event
@@ -148,7 +148,7 @@ The daemon keeps its newest 1024 events, from its start on.")]
     Status,
 }
 
-/// The daemon's options. What is given here goes before what the configuration file says.
+/// The daemon's options. They override the configuration file.
 #[derive(Args, Clone, Default, Debug)]
 #[command(after_help = "Examples:
   ashlar serve --state /var/lib/ashlar --listen 0.0.0.0:4420
@@ -157,12 +157,12 @@ The daemon keeps its newest 1024 events, from its start on.")]
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds; and three more: drive_directories, a list of paths in which
-drives that are files are looked for as well; auto_rejoin, whether drives
-that were away come back to open pools by themselves (true); and log, as in
-log = 'info,ashlar_store=debug', which is taken at once when SIGHUP has the
-file read again; RUST_LOG goes before it.
-What hosts may take is in its table [limits]:
+member_wait_seconds. It has three more: drive_directories lists further
+directories that hold drives as files; auto_rejoin says whether drives that
+come back rejoin open pools by themselves (true); log says what to log, as in
+log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file again and
+takes a new log at once. RUST_LOG overrides log.
+Its table [limits] bounds what hosts may use:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
 connection_bytes_max, host_bytes_max, reactor_bytes_max,
@@ -184,8 +184,8 @@ pub struct ServeArguments {
     /// 127.0.0.1:8009]
     #[arg(long, value_name = "ADDR")]
     pub discovery: Vec<String>,
-    /// Threads that serve, 1 to 64: each pool has its home on one of them, so more than there are
-    /// pools gain nothing [default: 1]
+    /// Reactors (threads), 1 to 64. Each pool runs on one reactor, so more reactors than pools gain
+    /// nothing [default: 1]
     #[arg(long, value_name = "N")]
     pub reactors: Option<usize>,
     /// Look for work this many microseconds before sleeping: less latency for more CPU [default: 0]
@@ -195,12 +195,12 @@ pub struct ServeArguments {
     /// memory, at least 256MiB or, where that is less, an eighth of it]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
-    /// How long a pool that is being opened waits for drives that it had when it was last open.
+    /// How long the opening of a pool waits for drives that the pool had when it was last open.
     /// Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
-    /// Open also pools whose work has ended the daemon twice within a minute, which stay closed
-    /// otherwise
+    /// Also open pools whose work has ended the daemon twice within a minute; otherwise they stay
+    /// closed
     #[arg(long)]
     pub open_all: bool,
     /// For tests: the next write to a drive panics once FILE says 'once PATH' or, so that the
@@ -217,7 +217,7 @@ pub struct ServeArguments {
 With --output json the figures are JSON on standard output, and progress goes to
 standard error.")]
 pub struct DemoArguments {
-    /// Where its drives and its identity are kept
+    /// The directory of its drives and its identity
     #[arg(long, value_name = "DIR")]
     pub state: PathBuf,
     /// Where hosts connect
@@ -229,7 +229,7 @@ pub struct DemoArguments {
     /// How long the workload runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub seconds: u64,
-    /// End after the workload instead of serving on
+    /// End after the workload instead of serving
     #[arg(long)]
     pub once: bool,
 }
@@ -246,43 +246,43 @@ pub enum DriveCommand {
   ashlar drive show /dev/nvme1n1
   ashlar drive show file:/d/0.img")]
     Show {
-        /// The drive: where it is, or POOL/DRIVE of an open pool
+        /// The drive: its path, or POOL/DRIVE of an open pool
         drive: String,
     },
-    /// Give a drive of a pool up as if it had been pulled: what lives on it is rebuilt on the
-    /// others
+    /// Give a drive of a pool up, as if it had been pulled: Ashlar rebuilds its data on the others
     #[command(after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes")]
     Fail {
-        /// POOL/DRIVE, as ashlar pool show names it, or where it is
+        /// POOL/DRIVE, as ashlar pool show names it, or its path
         drive: String,
-        /// Also if data cannot be read without it
+        /// Also if the pool cannot read data without it
         #[arg(long)]
         force: bool,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Take a drive back that a pool has lost: what it has missed is restored
+    /// Return a lost drive to its pool: Ashlar restores what the drive has missed
     ///
     /// A pool that has lost more drives than its level survives takes no writes. Once enough of
-    /// them are back, this opens it anew, with all that are there; until then it stays as it is.
+    /// them are back, this opens the pool anew, with all drives that are there; until then the pool
+    /// stays as it is.
     ///
-    /// Otherwise the drive gets a new number, which is printed. Its old name means it as well until
-    /// what it has missed is restored; its path (tank//dev/nvme5n1) means it under any number: use
-    /// that in scripts.
+    /// Otherwise the drive gets a new number, which the command prints. The old number still names
+    /// the drive until Ashlar has restored what it missed. Its path (tank//dev/nvme5n1) names it
+    /// under any number: use the path in scripts.
     #[command(after_help = "Examples:
   ashlar drive return tank/drive-2
   ashlar drive return tank//dev/nvme5n1
   ashlar drive return tank/drive-2 --at /dev/nvme5n1")]
     Return {
-        /// POOL/DRIVE, as ashlar pool show names it, or where it was
+        /// POOL/DRIVE, as ashlar pool show names it, or its old path
         drive: String,
-        /// Where it is now, if not where it was
+        /// Its path now, if that has changed
         #[arg(long, value_name = "DRIVE")]
         at: Option<String>,
     },
-    /// Give drives their labels back whose ends were overwritten, by a partition table for one
-    #[command(after_help = "A pool is not opened by this: ashlar pool import does that.
+    /// Restore the labels of drives whose ends were overwritten, for example by a partition table
+    #[command(after_help = "This opens no pool: ashlar pool import does that.
 
 Examples:
   ashlar drive label-restore /dev/nvme1n1
@@ -319,16 +319,16 @@ pub enum VolumeCommand {
     Create {
         /// POOL/NAME
         volume: String,
-        /// Its size; space is taken as it is written
+        /// Its size; it takes space only as hosts write
         #[arg(long)]
         size: ByteSize,
         /// Who may see it: any, none, or a host's NQN (repeatable) [default: none]
         #[arg(long, value_name = "HOST")]
         allow: Vec<String>,
-        /// The sectors that hosts see
+        /// The size of the sectors that hosts see
         #[arg(long, value_name = "BYTES", default_value_t = 4096)]
         lba_size: u32,
-        /// Store blocks as they are
+        /// Store blocks uncompressed
         #[arg(long)]
         no_compression: bool,
     },
@@ -351,7 +351,7 @@ pub enum VolumeCommand {
         /// Its new size
         #[arg(long)]
         size: ByteSize,
-        /// Do not ask before it gets smaller, which loses what lies beyond
+        /// Do not ask before it shrinks and loses what lies beyond its new size
         #[arg(long)]
         yes: bool,
     },
@@ -370,7 +370,7 @@ pub enum VolumeCommand {
     Set {
         /// POOL/NAME
         volume: String,
-        /// Whether writes of hosts are refused
+        /// Whether the writes of hosts fail
         #[arg(long, value_enum, value_name = "on|off")]
         write_protect: Switch,
         /// Do not ask before writes of connected hosts fail
@@ -404,7 +404,7 @@ pub enum VolumeCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Let hosts no longer see a volume
+    /// Stop hosts from seeing a volume
     #[command(after_help = "Examples:
   ashlar volume deny tank/v0 nqn.2014-08.org.example:h1
   ashlar volume deny tank/v0 any
@@ -412,7 +412,7 @@ pub enum VolumeCommand {
     Deny {
         /// POOL/NAME
         volume: String,
-        /// Host NQNs; any, to take back that any was allowed; or all, any and NQNs
+        /// Host NQNs; any revokes that any host is allowed; all revokes both
         #[arg(required = true)]
         hosts: Vec<String>,
         /// Do not ask before connected hosts lose it
@@ -424,9 +424,9 @@ pub enum VolumeCommand {
 /// On or off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Switch {
-    /// It holds
+    /// Hosts cannot write
     On,
-    /// It does not
+    /// Hosts can write
     Off,
 }
 

@@ -135,11 +135,14 @@ impl Running {
             tracing::warn!("connections did not end in time and are cut off");
         }
         if tokio::time::timeout(STOP_WAIT, self.appliance.stop_opening()).await.is_err() {
-            tracing::warn!("a pool that is being opened does not come to its end, and is left as in a crash");
+            tracing::warn!(
+                "the opening of a pool did not end in time: the daemon leaves the pool as in a \
+                 crash"
+            );
         }
         let changes_ended = tokio::time::timeout(STOP_WAIT, self.appliance.end_changes()).await;
         if changes_ended.is_err() {
-            tracing::warn!("a change to the pools does not end in time and is cut off");
+            tracing::warn!("a change to the pools did not end in time and is cut off");
         }
         let prepared = tokio::time::timeout(STOP_WAIT, self.appliance.prepare_end()).await;
         close_pools(&self.node).await;

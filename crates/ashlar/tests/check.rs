@@ -72,7 +72,7 @@ fn a_drive_that_is_missing_is_named() {
     let drives = closed_pool(&place);
     let output = place.run(&check(&drives[..2], &[]));
     assert_eq!(output.status.code(), Some(1));
-    assert_says(&text(&output.stdout), &["drive 2: the drive is missing", "sectors of them were made"]);
+    assert_says(&text(&output.stdout), &["drive 2: the drive is missing", "sectors were restored"]);
 }
 
 #[test]

@@ -190,7 +190,10 @@ fn what_would_be_refused_anyway_is_refused_before_anybody_is_asked() {
     let flat = ["pool", "create", "flat", "--level", "0"].into_iter();
     place.ok(&flat.chain(drives.iter().map(String::as_str)).collect::<Vec<_>>());
     let verbs: [(&[&str], &str); 4] = [
-        (&["volume", "resize", "tank/v0", "--size", "4MiB"], "is write protected and does not shrink"),
+        (
+            &["volume", "resize", "tank/v0", "--size", "4MiB"],
+            "is write protected, and to shrink it would lose data",
+        ),
         (&["volume", "resize", "tank/v0", "--size", "1000000"], "not a multiple of 4KiB"),
         (&["drive", "fail", "flat/drive-1"], "without flat/drive-1 data cannot be read"),
         (&["pool", "remove-drive", "tank", "drive-1"], "drives would be left"),

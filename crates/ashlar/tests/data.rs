@@ -144,5 +144,5 @@ fn the_demonstration_finds_its_data_again() {
     killed.kill().expect("it runs");
     killed.wait().expect("a child");
     let after = demo();
-    assert!(after.contains("The last run did not come to its end"), "{after}");
+    assert!(after.contains("The last run was interrupted"), "{after}");
 }

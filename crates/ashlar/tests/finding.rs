@@ -283,7 +283,7 @@ fn a_drive_that_is_refused_is_told_of_once() {
     fs::rename(place.aside(1), place.path("cut.img")).expect("a file");
     place.wait_until("it is refused", |place| !events(place, "drive_refused").is_empty());
     let said = place.in_words(&["pool", "show", "tank"]);
-    for part in ["is there again at", "cut.img", "is not taken back", "20MiB"] {
+    for part in ["is back at", "cut.img", "the pool refuses it", "20MiB"] {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
     place.ok(&["pool", "rebuild", "tank", "--wait"]);

@@ -40,7 +40,7 @@ fn drives_that_have_grown_are_used_after_pool_grow_while_hosts_go_on() {
     assert!(said.contains("has room that it does not use"), "{said}");
     (0..DRIVES).for_each(|index| resize(&place, index, 2 * DRIVE_BYTES + 777));
     place.wait_until("the room is seen", |place| {
-        place.in_words(&["pool", "show", "tank"]).contains("48MiB more: ashlar pool grow tank")
+        place.in_words(&["pool", "show", "tank"]).contains("48MiB more: `ashlar pool grow tank`")
     });
     let pool = place.json(&["pool", "grow", "tank"]);
     assert_eq!(pool["drives"][0]["unused_bytes"], 0, "{pool}");
@@ -74,7 +74,7 @@ fn a_pool_opens_with_drives_that_grew_while_it_was_closed_and_not_with_what_shra
     assert_eq!(place.pool_states("tank"), ["online"]);
     assert_eq!(figure(&place, "raw_bytes"), raw);
     let shown = place.in_words(&["drive", "show", "tank/drive-1"]);
-    assert!(shown.contains("8MiB more: ashlar pool grow tank"), "{shown}");
+    assert!(shown.contains("8MiB more: `ashlar pool grow tank`"), "{shown}");
     place.ok(&["pool", "grow", "tank"]);
     assert_eq!(figure(&place, "raw_bytes"), raw + (8 << 20));
     daemon.terminate();

@@ -24,7 +24,7 @@ fn a_pool_under_partition_tables_gets_its_labels_back() {
     place.ok(&["pool", "export", "tank", "--yes"]);
     let drives: Vec<String> = (0..3).map(|number| place.file(number)).collect();
     let labelled = place.refused(&["drive", "label-restore", &drives[0], "--yes"]);
-    assert_says(&labelled, &["0.img", "drive 0 of pool 'tank'", "nothing to be restored"]);
+    assert_says(&labelled, &["0.img", "drive 0 of pool 'tank'", "nothing to restore"]);
     (0..3).for_each(|number| partition(&place.image(number)));
     let import = ["pool", "import", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
     assert_says(&place.refused(&import), &["none of the drives is a member"]);

@@ -153,7 +153,7 @@ fn a_removal_goes_on_after_a_kill_and_can_be_cancelled() {
     assert_eq!(names(&place).contains(&"drive-1".to_owned()), cancelled.status.success());
     if cancelled.status.success() {
         let said = place.refused(&["pool", "remove-drive", "tank", "drive-1", "--cancel"]);
-        assert!(said.contains("was not to be removed"), "{said}");
+        assert!(said.contains("is not being removed"), "{said}");
         place.ok(&["pool", "set", "tank", "recon-prio=100"]);
         place.ok(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]);
     }
@@ -362,12 +362,15 @@ fn what_cannot_come_back_is_refused_with_the_reason() {
     let _daemon = place.start();
     place.create_pool("tank", 0..4);
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
-    assert!(said.contains("tank/drive-1 is used: it was not lost. Pool 'tank' has lost no drive"), "{said}");
+    assert!(
+        said.contains("tank/drive-1 works: the pool has not lost it. Pool 'tank' has lost no drive"),
+        "{said}"
+    );
     fs::write(place.image(9), vec![0; 48 << 20]).expect("room");
     pull(&place, GOES);
     place.wait_until("the loss is noticed", |place| place.has_lost("tank", GOES));
     let said = place.refused(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
-    assert!(said.contains("ashlar pool replace takes it as a new drive"), "{said}");
+    assert!(said.contains("`ashlar pool replace` takes it as a new drive"), "{said}");
     push_in_again(&place, GOES);
     place.ok(&["drive", "return", "tank/drive-1"]);
     let said = place.refused(&["drive", "return", "tank"]);

@@ -160,7 +160,7 @@ fn what_is_missing_in_a_directory_is_named_with_the_reason() {
         for part in ["2 of 4 drives are missing", "2.img", "3.img"] {
             assert!(said.contains(part), "'{part}' is not in: {said}");
         }
-        assert!(!said.contains("0.img") && !said.contains("no drives were given"), "{said}");
+        assert!(!said.contains("0.img") && !said.contains("No drives were given"), "{said}");
     }
     daemon.terminate();
 }

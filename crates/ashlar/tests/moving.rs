@@ -203,7 +203,7 @@ fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
     let volumes = make_shared(&here, &ways_here);
     let import = with_drives(&["pool", "import", "tank"], &ways_there);
     let said = there.refused(&import);
-    assert!(said.contains("has it open: export it there"), "{said}");
+    assert!(said.contains("has the pool open: export it there"), "{said}");
     let said = there.refused(&["drive", "label-clear", &ways_there[1].0, "--yes"]);
     assert!(said.contains("belongs to pool 'tank'"), "{said}");
     let volumes = Load::start(&here, volumes, 60).join().0;
@@ -212,7 +212,7 @@ fn machines_that_reach_the_same_drives_have_the_pool_one_after_the_other() {
     daemon.stop_while(|| drop(there.ok(&import)));
     let volumes = Load::start(&there, volumes, 61).join().0;
     here.wait_until("the pool is another machine's", |here| {
-        here.in_words(&["pool", "show", "tank"]).contains("has opened it")
+        here.in_words(&["pool", "show", "tank"]).contains("has opened the pool")
     });
     let error = Load::start(&here, vec![Volume::new("tank/v0", BLOCKS, 59)], 62).error();
     assert!(!error.is_empty(), "nothing of it is answered here");

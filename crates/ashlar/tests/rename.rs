@@ -144,7 +144,7 @@ fn which_of_two_pools_of_one_name_is_imported_is_said_by_its_uuid() {
     let directory = place.path("").display().to_string();
     for pool in [&[][..], &["tank"]] {
         let said = place.refused(&[&["pool", "import"], pool, &["--drive", &directory]].concat());
-        assert!(said.contains("say which by its UUID"), "{said}");
+        assert!(said.contains("name one of them by its UUID"), "{said}");
         assert!(uuids.iter().all(|uuid| said.contains(uuid.as_str())), "{said}");
     }
     place.ok(&["pool", "import", &uuids[1], "--drive", &directory]);

@@ -119,7 +119,7 @@ fn a_scrub_that_leaves_something_wrong_says_so_to_whoever_has_waited_for_it() {
     let report: Value = serde_json::from_str(&report).expect("the report comes all the same");
     let left = report["scrub"]["unrepaired"].as_u64().expect("a count");
     assert!(left > 0 && !ended.status.success(), "{report}");
-    assert!(said.contains(&format!("{left} sectors could not be made right")), "{said}");
+    assert!(said.contains(&format!("could not repair {left} sectors")), "{said}");
     daemon.terminate();
 }
 

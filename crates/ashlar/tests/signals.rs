@@ -112,7 +112,7 @@ fn a_daemon_that_is_told_to_reads_its_configuration_again() {
     daemon.wait_for("READY=1");
     reload(&place, &mut daemon, "log = 'debug'\nreactors = 2\n[limits]\nconnections_max = 77\n");
     log_says(&place, "log is 'debug' now");
-    log_says(&place, "taken by the next start: reactors, limits.connections_max");
+    log_says(&place, "the next start takes: reactors, limits.connections_max");
     // Now it says more: of each connection that ends, for one.
     let port = place.json(&["status"])["portals"][0]["port"].as_u64().expect("a port") as u16;
     drop(std::net::TcpStream::connect(("127.0.0.1", port)).expect("it listens"));

@@ -1,9 +1,9 @@
-//! What sectors should hold and do not: what a drive that never lies would have in their place.
+//! Corrupt sectors: what each should hold, and what it holds.
 //!
-//! A sector is lied about while it holds something else than the same drive would hold, had it done
-//! each write where it was told to, and had no bit changed. Pieces of a write that tear, or that a
-//! cut leaves of what was not flushed, are no lies: they are the same on both. Nor is a write that
-//! was not done a lie before a flush promises it: the cut of the power may undo it till then.
+//! A sector is corrupt (the drive lies about it) while it holds something else than a drive would
+//! hold that does each write where it is told to, and changes no bit. Pieces of a write that tear,
+//! or that a cut leaves of what was not flushed, are no lies: they are the same on both drives. A
+//! write that was not done is no lie before a flush promises it: until then the power may undo it.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};

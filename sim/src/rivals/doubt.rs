@@ -49,7 +49,7 @@ async fn hang_and_then_fail(scene: Scene, vanish: bool) {
         false => platter.glitch_until = Nanos(u64::MAX),
     });
     let asked = scene.ask_for_all(&open).await;
-    assert!(asked.iter().all(Result::is_err), "too few drives are left to say whose it is");
+    assert!(asked.iter().all(Result::is_err), "too few drives are left to confirm the lease");
     scene.world.sleep(Duration::from_secs(5)).await;
     assert!(open.pool.halted().is_some());
     assert!(!open.pool.status().is_uncertain);
@@ -103,7 +103,7 @@ async fn leave_a_stray_root_on(device: &SimDrive) {
 }
 
 /// A drive comes back with a root that a start had brought to it alone when the power failed. It is
-/// nobody's; but the roots decide whose the pool is after a pause in the middle of a beat.
+/// nobody's; but the roots decide who has the pool after a pause in the middle of a heartbeat.
 async fn return_with_a_stray_root(scene: Scene) {
     let open = scene.make(A).await;
     scene.spawn_hosts(&open);

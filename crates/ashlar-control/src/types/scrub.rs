@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// The longest time between scrubs, in seconds: who wants none for ten years turns them off.
 pub const SCRUB_INTERVAL_SECONDS_MAX: u64 = 3650 * 86_400;
 
-/// A scrub: a look at all that is stored, which makes right what is wrong.
+/// A scrub: it reads all that is stored, and repairs it from parity.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Scrub {
     /// One of `running`, `finished` and `stopped`.
@@ -30,7 +30,7 @@ pub struct Scrub {
     pub wrong: u64,
     /// Sectors that a drive refused to read.
     pub unreadable: u64,
-    /// Of both, those that were made right.
+    /// Of both, those that were repaired.
     pub repaired: u64,
     /// Those that could not be.
     pub unrepaired: u64,

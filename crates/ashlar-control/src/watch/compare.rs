@@ -248,7 +248,7 @@ fn word(drive: &PoolDrive) -> &str {
     }
 }
 
-/// A drive that was away is there again, and is not taken back.
+/// A drive that was away is back, and the pool refuses it.
 fn drive_refused(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {
     let why = now.return_refused.as_ref()?;
     let is_known = before.is_some_and(|before| before.return_refused.as_ref() == Some(why));

@@ -58,7 +58,7 @@ fn levels_in_groups_are_answered_with_the_level_that_does_better() {
     for (asked, given) in [("10", "1"), ("50", "5"), ("60", "6"), ("70", "7.3")] {
         let (level, why) = Level::instead_of_groups(asked).expect("known elsewhere");
         assert_eq!((level.to_string(), asked.parse()), (given.to_owned(), Ok(level)));
-        assert!(why.contains(&format!("level {given} is taken")), "{why}");
+        assert!(why.contains(&format!("Ashlar takes level {given}")), "{why}");
     }
     assert_eq!(Level::instead_of_groups("5"), None);
 }

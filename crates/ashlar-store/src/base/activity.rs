@@ -1,4 +1,4 @@
-//! What a pool does in the background, for those who watch it.
+//! What a pool does in the background, for monitoring.
 
 /// What a pool does in the background.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

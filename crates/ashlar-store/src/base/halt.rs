@@ -1,7 +1,7 @@
-//! Whether a pool takes writes, and until when its tasks run.
+//! Halt: whether a pool takes writes, and until when its tasks run.
 //!
 //! 1. A pool that has halted never takes writes again.
-//! 2. One that has been closed has halted.
+//! 2. A pool that has been closed has halted.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,4 +1,4 @@
-//! What can be chosen when a pool is opened.
+//! The options that a pool is opened with.
 
 /// Settings of an open pool.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ impl Default for Options {
             map_memory_bytes: 256 << 20,
             over_provisioning_percent: 23,
             replay_bytes_max: 4 << 30,
-            // Half a million take half a second (docs/performance.md), and a start is to take two,
-            // of which one is spent otherwise.
+            // A start is to take two seconds at most. It takes 1.5 with half a million records to
+            // replay, and 0.5 with none (docs/performance.md, "Recovery and the map").
             replay_records_max: 1 << 20,
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,

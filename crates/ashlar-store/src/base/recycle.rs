@@ -1,4 +1,5 @@
-//! Lists that are used again: what an operation needs for a while is not allocated anew for each.
+//! Recycled lists: an operation takes a list that an earlier one has given back, and allocates
+//! none.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! What the parts of a pool ask of its upkeep.
 //!
-//! Whoever asks sets what it wants and wakes upkeep, which looks at all of it and answers when it
-//! has done something about it.
+//! A part sets what it wants and wakes upkeep. Upkeep reads all requests, and answers those that it
+//! has dealt with.
 
 use std::cell::{Cell, RefCell};
 

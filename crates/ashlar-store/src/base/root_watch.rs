@@ -1,6 +1,6 @@
 //! The newest durable root, and who waits for the next one.
 //!
-//! Checkpoints alone change it, but for a start that counts itself in it.
+//! Only checkpoints change it, and a start that counts itself in it.
 
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! The catalog on the drives: which pages its items have, and what a checkpoint writes of it.
+//! The catalog on the drives: which pages hold its items, and what a checkpoint writes of it.
 //!
-//! Items that fit a page together are written together: each append is a row at least, and pools
-//! that are at their end have no more of them. Of a larger catalog the items that have changed are
-//! written, then the directories that list them, then the list of directories, if there is more
+//! A checkpoint writes items together if they fit a page: each append takes a row at least, and
+//! pools without free space have no more of them. Of a larger catalog it writes the items that have
+//! changed, then the directories that list them, then the list of directories, if there is more
 //! than one. What has not changed stays where it is.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! Where the pages of a tree of the segment table are.
 //!
-//! Owns pointers, and which nodes are to be written anew; not what the pages say, and no I/O.
+//! Owns the pointers, and knows which nodes a checkpoint has to write. It does not know what the
+//! pages say, and does no I/O.
 //!
 //! 1. A page's parent has changed once the page has: [`PageTree::place`] sees to that.
 //! 2. The topmost level has at most [`TOP_PAGES_MAX`] pages: the first table points to them.

@@ -1,9 +1,9 @@
 //! The segment table that a checkpoint writes: leaves that have changed, the nodes above them, then
 //! the first table.
 //!
-//! Leaves are written to pages once there are more than a first table has room for; before that
-//! they go along in it. A pool that has no more segments to open than checkpoints need writes none
-//! at all while there is room there: it could not give back what they would take.
+//! Leaves go into pages once the first table has no room for them; before that the first table
+//! carries them. A pool that has no more segments to open than checkpoints need writes no pages
+//! while the first table has room: it could not give back what they would take.
 
 use ashlar_block::World;
 use ashlar_format::header::PageKind;

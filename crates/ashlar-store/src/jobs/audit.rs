@@ -1,4 +1,4 @@
-//! A full walk over the map: what is counted against what is there.
+//! Audit: a full walk over the map compares what is counted with what is there.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

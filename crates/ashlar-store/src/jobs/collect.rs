@@ -1,8 +1,7 @@
-//! Garbage collection: emptying segments of which little lives.
+//! Garbage collection empties segments of which little lives.
 //!
-//! What is collected for space is emptied without a pause. What is written anew for a rebuild or a
-//! rebalance is emptied in parts ([`emptying`]), and between them hosts have their share of the
-//! time.
+//! Collection for space empties a segment without a pause. For a rebuild or a rebalance it empties
+//! a segment in parts ([`emptying`]), and hosts have their share of the time between two parts.
 
 pub(crate) mod emptying;
 mod pages;

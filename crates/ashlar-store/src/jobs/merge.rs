@@ -1,4 +1,4 @@
-//! The map's own upkeep: distributing buffers, merging runs.
+//! Merges keep the map small: they distribute buffers to groups, and merge the runs of a group.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};

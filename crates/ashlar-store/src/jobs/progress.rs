@@ -1,4 +1,4 @@
-//! How far something is that moves what lives.
+//! How far a job is that moves live data.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

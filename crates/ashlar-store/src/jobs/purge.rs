@@ -1,7 +1,8 @@
-//! The blocks of deleted volumes are discarded, some groups of the map at a time: a large volume
+//! Purge discards the blocks of deleted volumes, some groups of the map at a time: a large volume
 //! has a great many, and hosts need upkeep for other things meanwhile.
 //!
-//! Where it is, is in memory only. A start begins it anew, and finds nothing where it has been.
+//! Its position is in memory only. A start begins the purge anew, and finds nothing where it has
+//! been.
 
 use ashlar_block::{DriveId, Lba, VolumeId, World};
 use ashlar_format::catalog::{VolumeEntry, VolumeState};

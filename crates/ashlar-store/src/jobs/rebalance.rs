@@ -1,12 +1,12 @@
-//! Rebalance: what was written when the pool had fewer drives is spread over all that it has, in
+//! Rebalance spreads what was written when the pool had fewer drives over all its drives, in
 //! stripes as wide as they allow.
 //!
-//! New data goes to the drives with most room by itself; what is there stays until somebody asks
-//! for this. Segments whose stripes are narrower than new ones would be are emptied, as by
-//! collection, and so are written anew; then columns go from fuller drives to emptier ones
-//! ([`relocate`](crate::jobs::relocate)) until all are equally full. The wish is in the catalog: it
-//! survives restarts, and looks at what is there, not at a list. It yields to hosts, to space and
-//! to rebuilds, and has the same share of the time as those.
+//! New data goes to the drives with most room by itself; old data stays until somebody asks for a
+//! rebalance. It empties segments whose stripes are narrower than new ones would be, as collection
+//! does, which writes their data anew. Then it moves columns from fuller drives to emptier ones
+//! ([`relocate`](crate::jobs::relocate)) until all are equally full. The catalog has the wish, so
+//! it survives restarts; the job looks at the segments that there are, not at a list. It yields to
+//! hosts, to space and to rebuilds, and has the same share of the time as rebuilds.
 
 pub(crate) mod policy;
 

@@ -1,9 +1,10 @@
-//! Rebuild: what lives on lost drives is restored on others, until the pool is as safe as its level
-//! says; and what lives on drives that are leaving is moved there in the same way.
+//! Rebuild restores on other drives what lives on lost drives, until the pool is as safe as its
+//! level says. It moves what lives on drives that are being removed in the same way.
 //!
-//! A segment's columns are restored while it stays ([`relocate`](crate::jobs::relocate)) as long as
-//! other drives have room: several segments at a time, beside whatever upkeep does. Else what lives
-//! of it is written anew, in narrower stripes, by upkeep, one segment after the other.
+//! A segment stays while other drives have room for its columns
+//! ([`relocate`](crate::jobs::relocate)): a rebuild restores those of several segments at a time,
+//! beside whatever upkeep does. Otherwise upkeep writes what lives of the segment anew, in narrower
+//! stripes, one segment after the other.
 
 mod latency;
 pub(crate) mod policy;
@@ -325,7 +326,10 @@ impl<W: World> Pool<W> {
             }
             Relocated::Unreadable => {
                 let id = lane.segment;
-                tracing::warn!("{id} cannot be restored as a whole: what can be read of it is written anew");
+                tracing::warn!(
+                    "{id} cannot be restored as a whole: the rebuild appends what is readable of \
+                     it elsewhere"
+                );
                 self.space.segments.borrow_mut().set_unmovable(id, false);
                 self.jobs.rebuild.not_whole.borrow_mut().insert(id);
             }

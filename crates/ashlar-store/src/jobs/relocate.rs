@@ -1,18 +1,18 @@
-//! Relocation: columns of a segment go to other drives while the segment stays.
+//! Relocation moves columns of a segment to other drives while the segment stays.
 //!
-//! Each segment whose columns go is a *lane*, a task of its own beside upkeep: several go on at a
-//! time, so that all drives have something to do. What a column holds is read from its drive, or
-//! restored from the others where that is lost. Only rows that hold batches are read. Each batch is
-//! checked by its header's and its fragments' checksums before anything is made of it, so that what
-//! a drive lies about is never copied.
+//! Each segment whose columns move is a *lane*, a task of its own beside upkeep: several lanes run
+//! at a time, so that all drives have something to do. A lane reads a column from its drive, or
+//! restores it from the others if that drive is lost. It reads only rows that hold batches. It
+//! checks each batch by the checksums of its header and of its fragments before it uses the batch,
+//! so that it never copies corrupt data.
 //!
 //! 1. A column is in no root at its new place until it is whole there: after a crash before that,
 //!    it is where it was.
 //! 2. A lane ends its move only while no checkpoint is on its way. So a root names either place of
-//!    a column, and what it says of drives is as it says of segments.
+//!    a column, and what it says of drives fits what it says of segments.
 //! 3. A lane reads only a segment of which something lives, and keeps it pinned for each step: a
-//!    checkpoint never frees what a lane has in hand. Between two steps the segment may be emptied,
-//!    freed, or its number be another's. The lane then gives up.
+//!    checkpoint never frees what a lane has in hand. Between two steps the segment may be emptied
+//!    or freed, and its number be another's. The lane then gives up.
 //! 4. Upkeep ends only after all lanes: nothing is written behind a pool's last root.
 //! 5. Columns that no root knows at their new place yet are bounded: after a crash they are copied
 //!    again.

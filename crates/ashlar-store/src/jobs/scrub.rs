@@ -1,17 +1,16 @@
-//! Scrub: all that is stored is read, every column of it, and what is wrong is made right in place.
-//!
-//! The same goes for the superblocks of each drive, at the end.
+//! Scrub reads every column of everything that is stored, and repairs bad sectors in place from
+//! parity. At the end it does the same for the superblocks of each drive.
 //!
 //! A batch says itself what each byte of it should be: its header has a MAC, its fragments have
-//! checksums, what is between them is zeros, and parity follows from those. So only sectors that
-//! are wrong are written, with the bytes that were there before; rows never change their meaning,
-//! and a power cut in the middle leaves a sector that is as wrong as it was.
+//! checksums, zeros lie between them, and parity follows from those. So a scrub writes only bad
+//! sectors, with the bytes that were there before; rows never change their meaning, and a power cut
+//! in the middle leaves a sector as bad as it was.
 //!
-//! A step goes on beside upkeep. What must not happen is that a repair comes into a chunk that
-//! belongs to another segment by then. So each step looks up anew where its segment lies, takes
-//! only one of which something lives, and keeps it pinned: no checkpoint frees it. Where a column
-//! moves meanwhile, the step has its old geometry in hand, and the chunk that the column has left
-//! is nobody else's until the step has ended.
+//! A step goes on beside upkeep. A repair must never reach a chunk that belongs to another segment
+//! by then. So each step looks up anew where its segment lies, takes only a segment of which
+//! something lives, and keeps it pinned: no checkpoint frees it. If a column moves meanwhile, the
+//! step has its old geometry in hand, and nobody else gets the chunk that the column has left until
+//! the step has ended.
 
 mod heal;
 mod repair;
@@ -425,8 +424,8 @@ impl<W: World> Pool<W> {
             if pass.told_of.replace(segment) != Some(segment) {
                 tracing::warn!(
                     pool = self.name(),
-                    "scrub: what lies at row {row} of {segment} can neither be read nor restored ({missing} of its drives are missing); \
-                     of this segment no more is told"
+                    "scrub: row {row} of {segment} can neither be read nor restored ({missing} of \
+                     its drives are missing); the log names no more rows of this segment"
                 );
             }
         });

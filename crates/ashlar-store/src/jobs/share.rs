@@ -1,4 +1,4 @@
-//! Work in the background has a share of the time: after each step it leaves the drives to others.
+//! Background work has a share of the time: after each step it leaves the drives to others.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,12 +1,12 @@
-//! The sweep: merges every group of which anything may be hidden, by another of its runs or by the
+//! The sweep merges every group of which anything may be hidden, by another of its runs or by the
 //! buffer.
 //!
-//! It makes the count of what lives exact, which a pool that seems full needs; and it must end
-//! before segment numbers come back (`segments/numbers.rs` says why): what comes meanwhile hides
-//! only names of segments that lived when the sweep began.
+//! It makes the count of live data exact, which a pool that seems full needs. It must end before
+//! segment numbers come back (`segments/numbers.rs` says why): what comes meanwhile hides only
+//! names of segments that lived when the sweep began.
 //!
-//! One for which hosts are quiet begins with a checkpoint and ends with one: the map's pages that
-//! only say what is nowhere any more go, too, and an emptied pool has as much used as a new one.
+//! A sweep for which hosts are quiet begins and ends with a checkpoint: it also drops pages of the
+//! map that only say what is absent, so that an emptied pool uses as much as a new one.
 
 use std::time::Duration;
 
@@ -241,8 +241,8 @@ impl<W: World> Pool<W> {
     fn give_up_sweep(&self, group: GroupKey) {
         tracing::error!(
             pool = self.name(),
-            "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, cannot be used \
-             again before the missing drives are back"
+            "{group:?} of the map cannot be read: the space of what it hides, and segment numbers, \
+             stay in use until the missing drives are back"
         );
         self.space.segments.borrow_mut().give_up_sweep();
         self.jobs.sweep.set(None);

@@ -1,16 +1,16 @@
-//! Trim: drives are told of chunks that nobody needs (discards), so that flash drives have room to
-//! work with and files take no space for what is gone.
+//! Trim tells drives of chunks that nobody needs (discards), so that flash drives have room to work
+//! with, and files take no space for what is gone.
 //!
-//! What is freed from now on is told by itself, unless the pool's setting `autotrim` is off; what
-//! was free before is told when somebody asks for a trim. Which chunks may be told, and that nobody
-//! writes to them meanwhile, `space::segments` knows: see `chunks.rs` there.
+//! The pool tells drives by itself of what becomes free from now on, unless its setting `autotrim`
+//! is off; of what was free before it tells them when somebody asks for a trim. `space::segments`
+//! knows which chunks may be told, and that nobody writes to them meanwhile: see `chunks.rs` there.
 //!
-//! This is a task beside upkeep and no step of it: a drive that takes its time holds up nothing.
-//! Each drive has one discard at a time, which is as large as it can do within [`STEP`], and rests
-//! after it. While there is nothing to tell the task sleeps.
+//! Trim is a task beside upkeep and no step of it: a slow drive holds up nothing. Each drive has
+//! one discard at a time, as large as it can do within [`STEP`], and rests after it. The task
+//! sleeps while there is nothing to tell.
 //!
-//! A checkpoint and a relocation wait for a discard only where a drive had no other chunk left than
-//! one that it was being told of ([`Pool::chunks_are_back`]): a pool never has less room for that,
+//! A checkpoint and a relocation wait for a discard only if a drive has no other chunk left than
+//! one that it is being told of ([`Pool::chunks_are_back`]): a pool never has less room for a trim,
 //! and where few chunks are free, one is away at a time.
 
 use std::cell::{Cell, RefCell};
@@ -72,8 +72,9 @@ pub struct TrimReport {
 pub enum TrimError {
     /// No drive takes discards.
     #[error(
-        "none of its drives can be told which space is free ({}): files can where their file system punches holes (ext4, xfs, btrfs, \
-         tmpfs), and devices of which /sys/block/NAME/queue/discard_max_bytes is not 0; the pool works as well without",
+        "no drive of the pool takes discards ({}). Files take them on a file system that punches \
+         holes (ext4, xfs, btrfs, tmpfs), devices if /sys/block/NAME/queue/discard_max_bytes is \
+         not 0. The pool works as well without",
         names(.0)
     )]
     NoDrive(BTreeSet<DriveId>),
@@ -230,8 +231,8 @@ impl<W: World> Pool<W> {
                     let pool = &self.name();
                     tracing::warn!(
                         pool,
-                        "{drive} was to be told which of its space is free: {error}. Its data are not concerned; of this drive no \
-                         more of these is told"
+                        "{drive} has refused a discard: {error}. Its data is not affected; the log \
+                         names no more refusals of this drive"
                     );
                 }
                 if matches!(error, DeviceError::Unsupported(_)) {

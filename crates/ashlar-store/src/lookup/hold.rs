@@ -1,5 +1,5 @@
-//! Holding groups of the map: their leaves of the index are read, and stay in memory, so that the
-//! groups can be changed in the turn in which that is due.
+//! Holds keep groups of the map in memory: a hold reads their leaves of the index, so that the
+//! groups can be changed in one turn, without waiting.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

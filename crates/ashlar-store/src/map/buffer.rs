@@ -1,4 +1,4 @@
-//! The part of a shard that is in memory: updates go here blind, without asking what they replace.
+//! The part of a shard that is in memory. Updates go here blind: they do not ask what they replace.
 //!
 //! An update is *fresh* until a checkpoint begins, *freezing* while that writes it as a delta, and
 //! *settled* once it is in a durable delta. Each location is counted once: when it is displaced,

@@ -1,8 +1,8 @@
-//! Taking a drive into an open pool.
+//! Adding a drive to an open pool.
 //!
-//! The order matters: first the drive has a superblock, which makes it nothing as long as no root
-//! names it; then a root names it. A crash between the two leaves a drive that is not believed, and
-//! a pool that does not know it.
+//! The order matters. First Ashlar writes a superblock to the drive, which counts for nothing as
+//! long as no root names the drive; then a root names it. A crash between the two leaves a drive
+//! that counts for nothing, and a pool that does not know it.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub enum AddError {
     TooManyDrives,
     /// The pool would have more segments than numbers for them.
     #[error(
-        "the pool can have at most {} on all its drives: make a pool of its own of this drive",
+        "the pool can have at most {} on all its drives: make another pool of this drive",
         ByteSize(*bytes_max)
     )]
     TooManySegments {
@@ -48,7 +48,8 @@ pub enum AddError {
     NoAnswer,
     /// Another is on its way to become a member.
     #[error(
-        "{0} is not a member for good yet, because drives of the pool do not answer: try again once they do, or are given up"
+        "the pool is still adding {0}, because some of its drives do not answer: try again once \
+         they answer, or once the pool has given them up"
     )]
     Joining(DriveId),
     /// The pool cannot be written. It is as it was.
@@ -57,8 +58,8 @@ pub enum AddError {
     /// The pool cannot be written, and a root that names the drive may have come to some of its
     /// drives.
     #[error(
-        "{error}. The drive may be {drive} of the pool all the same, and is left as it is: give it with the others when the pool is \
-         opened again"
+        "{error}. A root may already name the drive as {drive}, so Ashlar leaves it as it is: give \
+         it with the others when you open the pool again"
     )]
     Unsettled {
         /// Its number, if it is one.

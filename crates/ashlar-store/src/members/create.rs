@@ -1,4 +1,4 @@
-//! Making a pool of drives.
+//! Creating a pool on drives.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -70,7 +70,8 @@ pub enum CreateError {
     TooManyDrives(usize),
     /// The drives are larger than segments can be numbered in.
     #[error(
-        "these drives would be {segments} segments, and a pool can have {segments_allowed}: use fewer drives, or larger chunks"
+        "these drives make {segments} segments, and a pool can have {segments_allowed}: use fewer \
+         drives, or larger chunks (`--chunk-size`)"
     )]
     TooManySegments {
         /// As many as there would be.

@@ -1,11 +1,11 @@
-//! Drives that have become larger: the pool takes their room.
+//! Drives that have grown: the pool takes their new room.
 //!
-//! Where its chunks lie a drive's superblock says, and it counts on no more room than that, however
-//! large the drive is. So first the superblock is written that says more, its copies in an order
-//! that leaves one of them right whenever it is cut: at the new end of the drive, inside, and at
-//! last at the start, which decides. The copy at the old end lies where a chunk is from then on. No
-//! root names a chunk there before all three are on the drive; what a drive that failed in between
-//! says at its next start is the old size or the new one, and both are right.
+//! A drive's superblock says where its chunks lie, and the pool counts on no more room than that,
+//! however large the drive is. So the superblock with the new size comes first, its copies in an
+//! order that leaves one of them right wherever a crash cuts it: at the new end of the drive,
+//! inside, and at last at the start, which decides. From then on a chunk lies where the copy at the
+//! old end was. No root names a chunk there before all three copies are on the drive. If the drive
+//! fails in between, its next start says the old size or the new one, and both are right.
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DriveId, IoError, World};
 use ashlar_format::superblock::Superblock;
@@ -20,7 +20,7 @@ use crate::space::segments::NUMBERS_PER_SEGMENT;
 pub enum GrowError {
     /// The pool would have more segments than numbers for them.
     #[error(
-        "the pool can have at most {} on all its drives: make a pool of its own of what is more",
+        "the pool can have at most {} on all its drives: make another pool of the rest",
         ByteSize(*bytes_max)
     )]
     TooManySegments {
@@ -29,8 +29,8 @@ pub enum GrowError {
     },
     /// The superblock of a drive cannot be read or written.
     #[error(
-        "{0} does not take a superblock that says its new size: what it had goes on as before; see what the log says of it, and \
-         try again"
+        "the superblock with the new size could not be written to {0}, so the pool uses it at its \
+         old size: see what the log says of the drive, then try again"
     )]
     NotWritten(DriveId),
     /// The pool takes no writes.

@@ -1,27 +1,28 @@
-//! Whose the pool is, where several machines reach its drives: dual-ported ones, a SAN, files that
-//! are shared.
+//! The lease decides which node may write to a pool whose drives several nodes can reach
+//! (dual-ported drives, a SAN, shared files).
 //!
-//! On every drive there is a [`Heartbeat`]. Who has the pool open looks at it and writes it anew
-//! every [`BEAT_INTERVAL`], and begins no write later than [`LEASE`] after the begin of a look that
-//! found nobody else's. Who wants a pool that another machine had last watches for [`WATCH`]
-//! whether that still beats, unless it has handed the pool back; then it writes a beat of its own,
-//! of the next epoch, and waits for [`WATCH`] once more: by then the other one has seen it, or has
-//! begun no write for long enough to know that it must look first. Of two that want it at once at
-//! least one finds the other's beat after that.
+//! Every drive has a [`Heartbeat`]. The node that has the pool open reads it and writes it anew
+//! every [`BEAT_INTERVAL`]. It begins no write later than [`LEASE`] after the begin of a read that
+//! found no other node's heartbeat. A node that wants a pool which another one had last watches for
+//! [`WATCH`] whether that one still sends heartbeats, unless it has handed the pool back. Then it
+//! writes a heartbeat of its own, of the next epoch, and waits for [`WATCH`] once more: by then the
+//! other node has seen it, or has begun no write for long enough to know that it must read first.
+//! Of two nodes that want the pool at once, at least one finds the other's heartbeat after that.
 //!
-//! A process that was stopped between a look and a write may write its beat over another's, and
-//! then finds its own. So whoever may have done that looks for [`CONTESTED`] without writing:
-//! whoever beats is seen then. One that is stopped itself by that time is not; but it has written a
-//! root before anything else that counts, of an incarnation of its own, so that in the end the
-//! roots decide. They also tell whose beat such a late one came over that the pool is still its
-//! own, and that it may write it anew.
+//! A process that was stopped between a read and a write may write its heartbeat over another
+//! node's, and then finds its own. So a node that may have done that reads for [`CONTESTED`]
+//! without writing: it sees every node that sends heartbeats then. It does not see a node that is
+//! stopped by that time; but that node has written a root, of an incarnation of its own, before
+//! anything else that counts, so in the end the roots decide. They also tell the node whose
+//! heartbeat was overwritten by such a late one that the pool is still its own, and that it may
+//! write its heartbeat anew.
 //!
-//! What this cannot prevent: a write that was begun in time and reaches the drive after all that,
-//! because something in between has kept it. The scheme is that of a lease on a disk; ZFS calls its
-//! own multihost.
+//! The lease cannot prevent one thing: a write that was begun in time and reaches the drive after
+//! all that, because something in between has kept it. The scheme is that of a lease on a disk; ZFS
+//! calls its own multihost.
 
+mod heartbeat_reads;
 mod keep;
-mod looks;
 mod take;
 
 use std::cell::{Cell, RefCell};
@@ -32,7 +33,7 @@ use ashlar_block::{Cause, DriveId, IoError, Nanos, World, wait_for, within};
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::root::Root;
 use futures_util::future::{Either, select};
-use looks::Looks;
+use heartbeat_reads::Looks;
 pub use take::beating_on;
 pub(crate) use take::{Taken, take};
 use tokio::sync::Notify;
@@ -41,13 +42,13 @@ use crate::pool::Pool;
 
 /// Between two beats.
 const BEAT_INTERVAL: Duration = Duration::from_secs(2);
-/// How long after the begin of a look writes may begin.
+/// How long after the begin of a read of the heartbeats writes may begin.
 const LEASE: Duration = Duration::from_secs(6);
-/// How long a beat is watched before it is taken for that of a machine that has stopped. Longer
-/// than [`LEASE`], by what clocks and drives may differ.
+/// How long a node watches a heartbeat that does not change before it concludes that the other
+/// machine has stopped. Longer than [`LEASE`], by what clocks and drives may differ.
 const WATCH: Duration = Duration::from_secs(8);
-/// How long is looked without writing: whoever is not seen by then may write nothing any more
-/// without a look of its own.
+/// How long a node reads heartbeats without writing: a machine that it has not seen by then may
+/// write nothing any more without a read of its own.
 const CONTESTED: Duration = WATCH;
 /// How long is watched whether somebody beats on a drive: whoever has claimed it, or is contested,
 /// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again. Who opens
@@ -57,7 +58,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
 /// How long whoever closes a pool waits for drives to take the last beat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);
 
-/// Whose the pool is, as far as this machine knows.
+/// Who has the lease, as far as this machine knows.
 #[derive(Default)]
 enum LeaseState {
     /// Nobody else reaches the drives: there are no beats.
@@ -132,7 +133,7 @@ fn takes_part(root: &Root) -> usize {
 }
 
 impl<W: World> Pool<W> {
-    /// The pool is this machine's from now on, as long as [`Self::beat_loop`] runs.
+    /// The pool is this machine's from now on, as long as [`Self::heartbeat_loop`] runs.
     pub fn begin_lease(&self, taken: Taken) {
         self.array.permit_until(after(taken.at, LEASE));
         *self.membership.lease.state.borrow_mut() =
@@ -160,7 +161,7 @@ impl<W: World> Pool<W> {
     fn never_holds(&self) -> Option<String> {
         let working = self.array.working_count();
         let too_few = working == 0 || working < self.looks_needed(working);
-        let too_few = too_few.then(|| "too few drives are left to say whose the pool is".to_owned());
+        let too_few = too_few.then(|| "too few drives are left to confirm this machine's lease".to_owned());
         self.membership.lease.loss().map(|loss| loss.text()).or(too_few)
     }
 
@@ -173,7 +174,7 @@ impl<W: World> Pool<W> {
         self.membership.lease.looked.notify_waiters();
     }
 
-    /// It is not certain now whose the pool is, and may be again: reads and writes wait.
+    /// The lease is not certain now, and may be again: reads and writes wait.
     pub fn is_uncertain(&self) -> bool {
         !self.array.is_permitted() && self.never_holds().is_none()
     }
@@ -191,8 +192,7 @@ impl<W: World> Pool<W> {
         self.halt.wait_for(|| self.membership.lease.loss()).await
     }
 
-    /// Returns once it has not been certain for `longest` whose the pool is, with that as the
-    /// reason.
+    /// Returns once the lease has not been certain for `longest`, with that as the reason.
     pub async fn stays_uncertain(&self, longest: Duration) -> IoError {
         if self.membership.lease.own().is_none() {
             std::future::pending::<()>().await;
@@ -202,7 +202,8 @@ impl<W: World> Pool<W> {
             let now = self.world.now();
             since = (!self.array.is_permitted()).then(|| since.unwrap_or(now));
             if since.is_some_and(|since| now.since(since) > longest) {
-                let why = format!("too few drives have said for {} s whose the pool is", longest.as_secs());
+                let seconds = longest.as_secs();
+                let why = format!("too few drives have confirmed this machine's lease for {seconds} s");
                 return IoError::new(Cause::WriteFault, why);
             }
             self.world.sleep(BEAT_INTERVAL).await;
@@ -219,7 +220,11 @@ impl<W: World> Pool<W> {
         let ended =
             wait_for(&self.membership.lease.notify, || self.membership.lease.has_ended.get().then_some(()));
         if within(&self.world, HAND_BACK_MAX, ended).await.is_none() {
-            tracing::warn!(pool = self.name(), "another machine will watch before it opens the pool");
+            tracing::warn!(
+                pool = self.name(),
+                "the lease could not be handed back: another machine waits for missing heartbeats \
+                 before it opens the pool"
+            );
         }
     }
 }
@@ -229,10 +234,11 @@ impl Loss {
         match self {
             Loss::To(holder) => {
                 format!(
-                    "'{holder}' has opened it: here nothing of it is written or answered any more; export it here"
+                    "'{holder}' has opened the pool: this machine neither writes to it nor answers \
+                     for it any more. Let go of it here: `ashlar pool export`"
                 )
             }
-            Loss::Unsure => "another machine may have had it open meanwhile".to_owned(),
+            Loss::Unsure => "another machine may have opened the pool at the same time".to_owned(),
         }
     }
 }

@@ -1,14 +1,13 @@
-//! The name of a pool, and giving it another one while it is open.
+//! The name of a pool, and renaming it while it is open.
 //!
-//! The superblock of each drive says the name. A rename writes all of them, one after the other,
-//! and a drive that is away keeps the old name: so the name counts that the superblock with the
-//! highest generation says. The upper half of a generation counts renames, so that no other change
-//! of a superblock outdoes them. Whoever opens a pool of which some drives say an older name writes
-//! the newer one to those.
+//! The superblock of each drive has the name. A rename writes all of them, one after the other, and
+//! a drive that is away keeps the old name: so the superblock with the highest generation decides.
+//! The upper half of a generation counts renames, so that no other change of a superblock outdoes
+//! them. A node that opens a pool writes the newer name to drives that have an older one.
 //!
 //! Each attempt has a generation above all that are on a drive or have been attempted, so that no
-//! two names have the same one. After an attempt that no drive has taken the old name is written
-//! anew: what a drive refused to take may be on it all the same.
+//! two names have the same one. If no drive has taken the new name, the pool writes the old name
+//! anew: a drive may have what it refused to take.
 
 use std::cell::{Cell, RefCell};
 
@@ -32,12 +31,12 @@ pub enum RenameError {
     #[error("{0}")]
     Pool(#[from] IoError),
     /// None of its drives takes it.
-    #[error("none of its drives takes the new name")]
+    #[error("none of its drives could be written with the new name: the log says why")]
     NotWritten,
     /// None of its drives takes it, nor the old name after it.
     #[error(
-        "none of its drives takes the new name, nor the old one again: it may have either when it is \
-         opened next; try again once they can be written"
+        "no drive could be written, with the new name or with the old one: the pool may have \
+         either name when it is opened next. Rename it again once its drives can be written"
     )]
     Unsure,
 }

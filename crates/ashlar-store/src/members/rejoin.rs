@@ -1,18 +1,18 @@
-//! A drive that comes back to an open pool which went on without it.
+//! Rejoin: a drive comes back to an open pool that went on without it.
 //!
-//! Rows are never overwritten: what the drive held of segments that were complete before it was
-//! lost, it holds. It becomes a member under a new number, and those columns are its own from then
-//! on. What it missed stays on its old number, is restored like all that was lost, and then the old
-//! number is forgotten.
+//! Rows are never overwritten, so the drive still holds its columns of segments that were complete
+//! before it was lost. It becomes a member under a new number, and those columns are its own from
+//! then on. What it missed stays on its old number, is restored like all that was lost, and then
+//! the pool forgets the old number.
 //!
-//! What was complete is told by the drive's own newest root: it was written when all batches below
-//! its replay floor were on every drive that it names present. Since when a segment lies where it
-//! does, the pool's table says: what was moved to the drive after that root is not on a copy that
-//! was made before. A drive of which no root tells anything is not taken as long as something of it
-//! may be needed: what it holds would be overwritten. The new number comes first to the drive,
-//! which makes it nothing as long as no root names it, and then into a root, together with what is
-//! where. A crash between the two leaves a drive that is not believed: it can be added, and is then
-//! restored from scratch.
+//! The drive's own newest root says what was complete: it was written when all batches below its
+//! replay floor were on every drive that it names present. The pool's table says since when a
+//! segment lies where it does: a copy of the drive that was made before that lacks what was moved
+//! to the drive later. If no root of the drive says anything, the pool refuses it as long as it may
+//! need something on the drive, because a rejoin would overwrite that. The new number comes first
+//! to the drive, where it counts for nothing as long as no root names it, and then into a root,
+//! together with the places of the columns. A crash between the two leaves a drive that counts for
+//! nothing: it can be added, and is then restored from scratch.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -36,32 +36,37 @@ use crate::pool::Pool;
 use crate::recovery::OpenError;
 use crate::space::segments::Segment;
 
-/// Why a drive did not come back.
+/// Why a drive did not rejoin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RejoinError {
     /// The pool has no such drive.
     #[error("the pool has no {0}")]
     NotMember(DriveId),
     /// It was never lost.
-    #[error("{0} is used: it was not lost")]
+    #[error("{0} works: the pool has not lost it, so there is nothing to return")]
     Works(DriveId),
     /// What is there is another drive.
-    #[error("it is not {0} as the pool knew it: ashlar pool replace takes another drive instead of it")]
+    #[error("this drive is not {0} of the pool: `ashlar pool replace` takes it as a new drive")]
     Another(DriveId),
-    /// Something else went on with the pool on it.
+    /// A machine opened the pool with it and without the others.
     #[error(
-        "{0} was used without the others meanwhile: ashlar drive label-clear empties it, and ashlar pool replace takes it anew"
+        "a machine opened the pool with {0} and without the other drives: what {0} holds cannot be \
+         merged with theirs. `ashlar drive label-clear` gives it up, then `ashlar pool replace` \
+         takes {0} as a new drive"
     )]
     Diverged(DriveId),
-    /// It cannot say what it holds, and something of that may be needed.
+    /// None of its roots can be used, and the pool may need something that it holds.
     #[error(
-        "{0} does not say what it holds: its roots cannot be read, and not all of that is restored yet. Try again, or \
-         once it is (ashlar pool rebuild --wait); ashlar drive label-clear gives up what is on it, and ashlar pool replace takes it anew"
+        "{0} has no readable root of the pool, so Ashlar cannot tell which of its data is current, \
+         and the pool still needs some of it. Run `ashlar pool rebuild POOL --wait`, then return \
+         the drive; or give up what it holds: `ashlar drive label-clear`, then `ashlar pool \
+         replace`"
     )]
     Unknown(DriveId),
-    /// Another machine has it open without the others, or is about to.
+    /// Another machine has the pool open on it without the others, or is about to.
     #[error(
-        "machine '{holder}' has {drive} open without the others: export the pool there, or stop that machine"
+        "machine '{holder}' has the pool open on {drive}, without the other drives: export it \
+         there (`ashlar pool export`), or stop that machine"
     )]
     InUse {
         /// The drive.
@@ -71,8 +76,9 @@ pub enum RejoinError {
     },
     /// It hangs.
     #[error(
-        "{0} has not answered for {seconds} s: try again once it does. If it is another drive to the pool then, because it has \
-         got its new name late: ashlar pool replace takes it as a new one",
+        "{0} has not answered for {seconds} s. Return it once it answers. If the pool then calls \
+         it another drive (it received its new identity late), `ashlar pool replace` takes it as a \
+         new one",
         seconds = OPEN_ANSWER_MAX.as_secs()
     )]
     NoAnswer(DriveId),
@@ -205,7 +211,8 @@ impl<W: World> Pool<W> {
             let (pool, was) = (&self.name(), member.drive);
             tracing::warn!(
                 pool,
-                "{new}, which was {was}, lacks what it should have had then: a scrub looks at what it has"
+                "{new} (before: {was}) lacks roots that it had acknowledged: a scrub checks its \
+                 data"
             );
             self.scrub_anew();
         }

@@ -1,9 +1,9 @@
 //! Drives that leave an open pool: given up at once, or emptied first.
 //!
-//! What lives on a drive that is to be removed is moved by rebuild as if the drive were lost,
-//! except that it is still read. Once no segment lies on it a root names it no more; then, and not
-//! before, its owner may wipe its label. A crash between the two leaves a drive that is not
-//! believed.
+//! Rebuild moves what lives on a drive that is being removed as if the drive were lost, except that
+//! it still reads the drive. Once no segment lies on the drive, a root no longer names it; then,
+//! and not before, its owner may wipe its label. A crash between the two leaves a drive that counts
+//! for nothing.
 
 use ashlar_block::{ByteSize, DeviceError, DriveId, IoError, World};
 use ashlar_format::root::{MemberRecord, MemberState};
@@ -42,10 +42,13 @@ pub enum RemoveError {
     #[error("the pool has no {0}")]
     NotMember(DriveId),
     /// It was not to be removed.
-    #[error("{0} was not to be removed")]
+    #[error("{0} is not being removed: there is nothing to cancel")]
     NotLeaving(DriveId),
     /// It is lost, and what lived on it is not yet on others.
-    #[error("{0} is lost and what lived on it is not yet restored: it can be removed after the rebuild")]
+    #[error(
+        "{0} is lost, and the rebuild has not restored all that lived on it: remove it after the \
+         rebuild (`ashlar pool rebuild POOL --wait`)"
+    )]
     Lost(DriveId),
     /// The level needs more drives than would be left.
     #[error(
@@ -61,7 +64,8 @@ pub enum RemoveError {
     },
     /// What lives has no room on the others.
     #[error(
-        "{} are live, and without {drive} there would be room for {}: delete or trim data, or add a drive first",
+        "the pool holds {} of live data, and without {drive} it has room for {}: delete or trim \
+         data, or add a drive first",
         ByteSize(*live), ByteSize(*limit)
     )]
     NoRoom {
@@ -74,7 +78,8 @@ pub enum RemoveError {
     },
     /// What is no longer alive has to be collected before.
     #[error(
-        "without {drive} {free} segments would be free, and the pool keeps {kept} for its own work: garbage is being collected, try again in a minute, or add a drive first"
+        "without {drive} the pool would have {free} free segments, and it needs {kept}: garbage \
+         collection has begun. Try again in a minute, or add a drive first"
     )]
     TooEarly {
         /// The drive in question.

@@ -1,7 +1,8 @@
-//! The label of a drive whose both ends were overwritten, by a partition table for one: it is
-//! written anew from the copy before the first chunk.
+//! Restores the label of a drive whose both ends were overwritten, for example by a partition
+//! table, from the copy before the first chunk.
 //!
-//! Nothing does this by itself. A drive that was given to something else may have that copy still.
+//! This happens only when somebody asks for it: a drive that was given to something else may still
+//! have that copy.
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, DriveId, Durability, SECTOR_BYTES};
 use ashlar_format::superblock::{Superblock, SuperblockError};
@@ -12,17 +13,18 @@ use crate::members::create::write_superblock;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RestoreError {
     /// It has one.
-    #[error("it carries the label of {0} of pool '{1}': there is nothing to be restored")]
+    #[error("it carries the label of {0} of pool '{1}': there is nothing to restore")]
     IsLabelled(DriveId, String),
     /// A label is there that this Ashlar cannot use.
     #[error("it carries a label: {0}")]
     NotUsable(SuperblockError),
     /// The copy before its first chunk is none.
-    #[error("no copy of a label is left on it, where partition tools do not write either: {0}")]
+    #[error("it holds no copy of a label either, where partition tools do not write: {0}")]
     NoCopy(SuperblockError),
     /// The copy is of a drive of another size.
     #[error(
-        "the copy of a label on it is of a drive of {}, and it has {}: it may be of a drive that was copied here",
+        "the copy of a label on it names a drive of {}, and this drive has {}: the copy may belong \
+         to another drive that was copied here",
         ByteSize(*copied_bytes), ByteSize(*bytes)
     )]
     OtherSize {

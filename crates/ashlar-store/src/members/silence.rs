@@ -1,10 +1,11 @@
-//! Drives that do not answer: whoever can do without them does, and in the end the pool.
+//! Drives that do not answer: reads use the other drives, and in the end the pool goes on without
+//! them.
 //!
-//! A drive that owes answers and gives none is silent within two seconds. Reads are then answered
-//! from the others; writes wait for it, because to acknowledge them without it costs redundancy.
-//! Once it has been silent for as long as the operator allows, it is given up as if it had been
-//! pulled, if nothing is lost by that. What it was asked for last it may do yet, at any time: it
-//! can be opened again only when all of that has ended, which the lock on it sees to.
+//! A drive that owes answers and gives none is silent within two seconds. The other drives then
+//! answer reads; writes wait for it, because to acknowledge them without it costs redundancy. Once
+//! it has been silent for as long as the operator allows, the pool gives it up as if it had been
+//! pulled, if nothing is lost by that. The drive may still do what it was asked for last, at any
+//! time: it can be opened again only when all of that has ended, which the lock on it sees to.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -47,7 +48,7 @@ impl<W: World> Pool<W> {
                 let pool = &self.name();
                 tracing::warn!(
                     pool,
-                    "{drive} does not answer: what others can read is read from them, writes wait for it"
+                    "{drive} does not answer: reads use the other drives, writes wait for it"
                 );
                 // The others, too: whatever connects them all may have stopped, and no more than
                 // this drive is asked now.
@@ -97,9 +98,9 @@ impl<W: World> Pool<W> {
 
     /// A drive that has been silent for too long, if nothing is lost by giving it up: as many are
     /// left as its redundancy and new data need; or new data are not to be had anyway, because
-    /// those that answer are too few to say whose the pool is, and reads wait as well. If more
-    /// drives answer nothing than may be lost, it is not they: whatever connects them is waited
-    /// for.
+    /// those that answer are too few to confirm the lease, and reads wait as well. If more drives
+    /// answer nothing than may be lost, the cause is not the drives: the pool waits for whatever
+    /// connects them.
     fn too_silent_drive(&self) -> Option<(DriveId, Duration)> {
         let timeout = self.catalog.borrow().settings.io_timeout?;
         let silent = self.array.silent_drives();

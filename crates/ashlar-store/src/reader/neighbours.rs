@@ -1,4 +1,4 @@
-//! Fragments side by side in one column, which are read at once.
+//! Neighbours: fragments side by side in one column, which are read at once.
 
 use std::ops::Range;
 
@@ -82,11 +82,12 @@ impl<W: World> Pool<W> {
     /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a
     /// drive that does so does it often.
     fn tell_of_lie(&self, drive: DriveId) {
-        let lies = self.array.member(drive).map_or(0, |member| member.lies());
-        if lies.is_power_of_two() {
+        let corrupt_reads = self.array.member(drive).map_or(0, |member| member.lies());
+        if corrupt_reads.is_power_of_two() {
             let pool = &self.name();
             tracing::warn!(
-                "{drive} of pool {pool} has given wrong bytes {lies} times; they were reconstructed"
+                "{drive} of pool {pool} has returned corrupt data, {corrupt_reads} times so far; \
+                 Ashlar reconstructed it"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Reading segments back after a stop: finding batches, and telling whole ones from torn ones.
+//! Reads segments back after a stop: finds batches, and tells whole ones from torn ones.
 
 mod content;
 mod expected;

@@ -1,4 +1,4 @@
-//! Which of the batches that were found count, and what a segment is after that.
+//! Which of the found batches count, and what a segment is after that.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,10 @@ impl<W: World> Pool<W> {
                 let lacking = self.check_batch(image, found).await.sum().unrepaired;
                 if lacking > 0 {
                     let BatchHeader { segment, row, .. } = found.header;
-                    tracing::warn!("{segment}: {lacking} sectors of what lies at row {row} are not right");
+                    tracing::warn!(
+                        "{segment}: {lacking} sectors of the batch at row {row} are corrupt or \
+                         missing"
+                    );
                 }
                 Verdict::Whole
             }

@@ -1,4 +1,4 @@
-//! The maps as of the root: the catalog, the shards' indexes and buffers.
+//! Loads the maps as of the root: the catalog, the shards' indexes and buffers.
 
 use ashlar_block::{IoError, World};
 use ashlar_format::catalog::{Catalog, Item, ItemKey};

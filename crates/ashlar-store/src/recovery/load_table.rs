@@ -1,4 +1,4 @@
-//! The segment table as of the root: what the first table does not have.
+//! Loads the segment table as of the root: what the first table does not have.
 
 use std::collections::{BTreeSet, HashMap};
 

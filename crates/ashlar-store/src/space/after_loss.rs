@@ -1,5 +1,5 @@
-//! What would be if one more drive were lost: whether hosts' writes would go on, and what lived on
-//! it have room on the others. Looks at drives, and at no segment.
+//! What one more loss of a drive would do: whether hosts' writes would go on, and whether what
+//! lived on the drive has room on the others. Looks at drives, and at no segment.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who counts what lives: every fragment that the maps name is counted once, in its segment and its
+//! The ledger counts what lives: every fragment that the maps name, once, in its segment and its
 //! family.
 
 use std::cell::RefCell;

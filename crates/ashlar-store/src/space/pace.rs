@@ -1,6 +1,6 @@
-//! The pace of hosts while space is short: they write as fast as collection gives back, each batch
-//! after a short wait. Without it they would write a segment as fast as they can, and then wait
-//! until collection has made room for the next, which takes seconds where segments are large.
+//! The pace of hosts while space is short: they write as fast as collection gives space back, each
+//! batch after a short wait. Without it they would write a segment as fast as they can, and then
+//! wait until collection has made room for the next, which takes seconds where segments are large.
 
 use std::cell::Cell;
 use std::time::Duration;

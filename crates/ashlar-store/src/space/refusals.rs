@@ -1,4 +1,4 @@
-//! What hosts were refused for lack of room, and whether they would be still.
+//! Which writes of hosts were refused for lack of room, and whether they still would be.
 //!
 //! A pool is full from the first refusal until what was refused fits again, and nearly full before
 //! that: counts of what lives may be too high for a while, so that figures alone do not tell.

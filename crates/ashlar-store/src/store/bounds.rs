@@ -1,4 +1,4 @@
-//! What volumes may be.
+//! The bounds of volumes.
 
 use ashlar_block::{Cause, IoError};
 use bytes::Bytes;

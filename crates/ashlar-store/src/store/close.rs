@@ -1,4 +1,4 @@
-//! How a pool that is open comes to its end.
+//! Closing an open pool.
 
 use std::pin::pin;
 

@@ -1,5 +1,5 @@
-//! What goes on beside upkeep: tasks of their own that upkeep begins and does not wait for, because
-//! they touch nothing that it does.
+//! Tasks beside upkeep: upkeep begins them and does not wait for them, because they touch nothing
+//! that it works on.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

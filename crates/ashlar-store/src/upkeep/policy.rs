@@ -1,5 +1,5 @@
-//! What upkeep does next: a pure function of what the parts of the store want. What each of them
-//! wants, and what that depends on, is said by the part itself.
+//! What upkeep does next: a pure function of what the parts of the store want. Each part says what
+//! it wants beside its own work.
 
 use ashlar_block::{DriveId, VolumeId};
 use ashlar_format::location::SegmentId;

@@ -1,4 +1,4 @@
-//! What upkeep has come to.
+//! What upkeep remembers between two turns.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

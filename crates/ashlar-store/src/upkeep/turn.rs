@@ -1,4 +1,4 @@
-//! Whose turn it is where both the rebuild and something else have something to do.
+//! Whose turn it is when both the rebuild and another job have work.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Batches: placing fragments into rows, and the bytes that come of it.
+//! Batches: placing fragments into rows, and the bytes of those rows.
 
 use std::ops::Range;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! From the journal into stripes: what small commits left in the journal is kept in memory until it
-//! makes full batches.
+//! Destage moves the journal into stripes: memory keeps what small commits left in the journal
+//! until it makes full batches.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Temperature: which stream a fragment goes to, so that what is overwritten together lies
+//! Heat picks the stream of a fragment, so that fragments that are overwritten together lie
 //! together, and segments are nearly empty when they are collected.
 //!
 //! A block that is overwritten soon after it was written is hot, and so, most likely, is its next

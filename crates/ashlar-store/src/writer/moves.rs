@@ -1,6 +1,6 @@
-//! Moves: fragments that are copied elsewhere while hosts go on. They apply only where the map
-//! still names the old place, and there what was copied: a place may have come to hold the block
-//! again, written anew.
+//! Moves copy fragments elsewhere while hosts go on. A move applies only where the map still names
+//! the old place, with the content that was copied: the old place may hold a newer version of the
+//! block by then.
 
 use ashlar_block::World;
 use ashlar_format::header::RecordKind;

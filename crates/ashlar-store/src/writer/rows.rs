@@ -1,5 +1,5 @@
-//! Memory for the rows of batches: used again, with what counts its references, once drives have
-//! let go of it.
+//! Memory for the rows of batches: it is used again, with its reference count, once drives have let
+//! go of it.
 
 use ashlar_block::SECTOR_BYTES;
 use bytes::{Bytes, BytesMut};

@@ -18,10 +18,10 @@ fn who_brings_back_a_drive_that_works_is_told_which_are_lost() {
         let lost = lost.iter().map(|drive| (*drive).to_owned()).collect();
         NodeError::NotLost { pool: "tank".to_owned(), drive: "drive-5".to_owned(), lost }.to_string()
     };
-    assert_eq!(said(&[]), "tank/drive-5 is used: it was not lost. Pool 'tank' has lost no drive");
+    assert_eq!(said(&[]), "tank/drive-5 works: the pool has not lost it. Pool 'tank' has lost no drive");
     assert_eq!(
         said(&["drive-1", "drive-2"]),
-        "tank/drive-5 is used: it was not lost. Lost are tank/drive-1, tank/drive-2"
+        "tank/drive-5 works: the pool has not lost it. It has lost tank/drive-1, tank/drive-2"
     );
 }
 

@@ -313,8 +313,9 @@ fn part_with_unknown<W: World>(
     let note = |drive: PoolDrive<W::Device>| {
         let (spec, id, pool) = (drive.drive.facts.spec, drive.id, &status.name);
         let why = format!(
-            "{spec} carries a label as {id} of pool '{pool}', which has no such drive, and is left alone: if nothing on it is \
-             wanted, ashlar drive label-clear empties it, and ashlar pool add-drive or replace takes it anew"
+            "{spec} carries a label as {id} of pool '{pool}', which has no such drive, so Ashlar \
+             leaves it alone. If you want nothing on it: `ashlar drive label-clear`, then `ashlar \
+             pool add-drive` or `ashlar pool replace` takes it as a new drive"
         );
         NoMember { spec, why }
     };
@@ -333,10 +334,10 @@ pub(super) fn not_opened(
         OpenError::TooManyMissing { .. } | OpenError::NotWhole { .. } | OpenError::HalfMissing { .. } => {
             why_missing(others)
         }
-        OpenError::Cloned(drive) => format!("; they are {}", places(given, |id| id == *drive)),
+        OpenError::Cloned(drive) => format!(". The two are {}", places(given, |id| id == *drive)),
         OpenError::Diverged { drive } => {
             let (its, theirs) = (places(given, |id| id == *drive), places(given, |id| id != *drive));
-            format!("; it is {its}, and the others are {theirs}")
+            format!(". That drive is {its}, and the others are {theirs}")
         }
         _ => String::new(),
     };
@@ -345,8 +346,8 @@ pub(super) fn not_opened(
 
 fn why_missing(others: &[String]) -> String {
     match others {
-        [] => "; no drives were given that might be these".to_owned(),
-        others => format!("; of those that were given: {}", others.join("; ")),
+        [] => ". No drives were given that might be these".to_owned(),
+        others => format!(". Of those that were given: {}", others.join("; ")),
     }
 }
 

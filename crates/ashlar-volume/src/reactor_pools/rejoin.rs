@@ -130,13 +130,14 @@ async fn found_on<B: DriveProvider>(
         Ok(DriveContent::Member(superblock)) => {
             if let Some(cut) = drive.cut_short(&superblock) {
                 return Err(NodeError::Drive(format!(
-                    "{cut}: bring it back whole, or ashlar pool replace takes it as a new drive (--force)"
+                    "{cut}: bring it back whole, or `ashlar pool replace --force` takes it as a \
+                     new drive"
                 )));
             }
             Ok(FoundDrive { superblock: *superblock, device: drive.device.clone() })
         }
         Ok(other) => Err(NodeError::Drive(format!(
-            "{spec} holds {}: ashlar pool replace takes it as a new drive",
+            "{spec} holds {}: `ashlar pool replace` takes it as a new drive",
             other.describe()
         ))),
         Err(error) => Err(NodeError::Drive(format!("{spec}: {error}"))),

@@ -477,7 +477,7 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
             })
             .collect();
         let refused = node.reopen_pool("tank", "0", drives("a", 4)).await.expect_err("that drive works");
-        assert!(refused.to_string().contains("Lost is tank/drive-1"), "{refused}");
+        assert!(refused.to_string().contains("It has lost tank/drive-1"), "{refused}");
         node.reopen_pool("tank", "1", drives("a", 4)).await.expect("it has missed nothing");
         done.store(true, Ordering::Relaxed);
         for watch in watches {

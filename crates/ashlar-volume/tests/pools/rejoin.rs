@@ -82,7 +82,7 @@ fn a_drive_that_could_not_be_given_its_new_identity_comes_back_at_the_next_try()
         node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
         node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
         let refused = node.return_drive("tank", "0".to_owned(), None, |_| None).await.unwrap_err();
-        assert!(refused.to_string().starts_with("tank/drive-0 is used: it was not lost"), "{refused}");
+        assert!(refused.to_string().starts_with("tank/drive-0 works: the pool has not lost it"), "{refused}");
         let range = Superblock::FIRST_OFFSET..Superblock::FIRST_OFFSET + 4096;
         with_faults(&handles, &all[1], |faults| faults.fail_next_write(range, 5)).await;
         let place = || Some(all[1].clone());

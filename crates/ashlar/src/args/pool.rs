@@ -1,4 +1,4 @@
-//! What can be asked about pools.
+//! The commands about pools.
 
 use ashlar_block::ByteSize;
 use clap::Subcommand;
@@ -12,11 +12,11 @@ pub enum PoolCommand {
       --drive /dev/nvme1n1 --drive /dev/nvme2n1 --drive /dev/nvme3n1
   ashlar pool create tank --level 5 --drive file:/d/0.img,size=4GiB \\
       --drive file:/d/1.img,size=4GiB --drive file:/d/2.img,size=4GiB
-A file that does not exist is made, all of its space reserved; sparse=on takes
-it as it is written. Drives in memory (mem:1GiB) are for tests: they go with
-the daemon. With model=nvme-gen4, sata-ssd, nlsas-hdd or the path of a profile
-(FILE.toml) a file or memory takes as long as such a drive would. A comma in
-the path of a file is written \\,")]
+Ashlar makes a file that does not exist, and reserves all of its space; with
+sparse=on the file takes space as it is written. Drives in memory (mem:1GiB)
+are for tests: they end with the daemon. With model=nvme-gen4, sata-ssd,
+nlsas-hdd or the path of a profile (FILE.toml) a file or memory is as slow as
+such a drive. Write a comma in the path of a file as \\,")]
     Create {
         /// Its name
         name: String,
@@ -30,7 +30,7 @@ the path of a file is written \\,")]
         /// commas) or mem:SIZE; repeatable
         #[arg(long = "drive", value_name = "DRIVE", required = true)]
         drives: Vec<String>,
-        /// Take drives that hold something: it is lost
+        /// Take drives that hold something, which is lost
         #[arg(long)]
         force: bool,
         /// Bytes of a chunk, a power of two [default: by the size of the drives]
@@ -46,29 +46,29 @@ the path of a file is written \\,")]
         /// Its name or UUID
         pool: String,
     },
-    /// Open a pool that is on drives
+    /// Open the pool that is on these drives
     #[command(after_help = "Examples:
   ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar pool import tank --drive /mnt/drives
   ashlar pool import tank --drive /mnt/drives --degraded
   ashlar pool import tank --drive /mnt/drives --name dozer
-Of a directory every file that is a drive of a pool is taken. In which order,
-and at which paths, is of no account.")]
+Of a directory Ashlar takes every file that is a drive of a pool. The order and
+the paths of the drives do not matter.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
-        /// A drive, or a directory to look for drives in; repeatable. Without it, a pool that this
-        /// node has and that is not open is opened, wherever its drives are
+        /// A drive, or a directory to look for drives in; repeatable. Without it, Ashlar opens a
+        /// closed pool of this node, wherever its drives are
         #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
         drives: Vec<String>,
-        /// The name that it is to have from now on, if another pool has its own
+        /// A new name for good, for a pool whose name another pool has
         #[arg(long, value_name = "NEW")]
         name: Option<String>,
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]
         degraded: bool,
     },
-    /// Give a pool another name: hosts see its volumes all the while
+    /// Give a pool another name, while hosts use its volumes
     #[command(after_help = "Example:\n  ashlar pool rename tank dozer")]
     Rename {
         /// Its name or UUID
@@ -76,8 +76,8 @@ and at which paths, is of no account.")]
         /// Its new name
         name: String,
     },
-    /// Take a drive into a pool: new data and rebuilds go to it as well, and after a rebalance its
-    /// share of what is there
+    /// Add a drive to a pool: new data and rebuilds use it at once, a rebalance moves its share of
+    /// the old data there
     #[command(
         name = "add-drive",
         after_help = "Examples:
@@ -93,7 +93,7 @@ and at which paths, is of no account.")]
         #[arg(long)]
         force: bool,
     },
-    /// Remove a drive from a pool: what lives on it is moved to the others first, under load
+    /// Remove a drive from a pool: Ashlar first moves its data to the others, under load
     #[command(
         name = "remove-drive",
         after_help = "Examples:
@@ -106,17 +106,17 @@ and at which paths, is of no account.")]
         pool: String,
         /// The drive, as ashlar pool show names it
         drive: String,
-        /// Let it stay instead, if it is being removed
+        /// Cancel the removal: the drive stays
         #[arg(long, conflicts_with = "wait")]
         cancel: bool,
-        /// Wait until it is no member any more
+        /// Wait until the drive has left the pool
         #[arg(long)]
         wait: bool,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Take a drive into a pool instead of another one, which may be lost or still work
+    /// Replace a drive of a pool, lost or working, with another one
     #[command(after_help = "Examples:
   ashlar pool replace tank drive-2 /dev/nvme4n1
   ashlar pool replace tank drive-2 /dev/nvme4n1 --wait
@@ -124,18 +124,18 @@ and at which paths, is of no account.")]
     Replace {
         /// The pool's name or UUID
         pool: String,
-        /// The drive that goes, as ashlar pool show names it
+        /// The drive to replace, as ashlar pool show names it
         drive: String,
-        /// The drive that comes, as when a pool is created
+        /// The new drive, as when a pool is created
         with: String,
         /// Take it although it holds something: that is lost
         #[arg(long)]
         force: bool,
-        /// Wait until the drive that goes is no member any more
+        /// Wait until the old drive has left the pool
         #[arg(long)]
         wait: bool,
     },
-    /// Give a pool spares: drives that are taken by themselves for those that it loses
+    /// Give a pool spares: drives that it takes by itself when it loses others
     #[command(
         subcommand,
         after_help = "Examples:
@@ -143,27 +143,27 @@ and at which paths, is of no account.")]
   ashlar pool spare remove tank /dev/nvme5n1"
     )]
     Spare(SpareCommand),
-    /// Change how a pool works
+    /// Change the settings of a pool
     #[command(after_help = "Settings:
-  recon-prio=1..100   part of the time that the rebuild of lost drives, or a
-                      rebalance, may have, in percent [default: 100]; given
+  recon-prio=1..100   share of the time that the rebuild of lost drives, or a
+                      rebalance, may take, in percent [default: 100]; given
                       alone it turns recon-p99 off
-  recon-p99=2ms       instead of that: 99 of 100 answers to hosts come within
-                      this time, and it takes what is left; a whole number of
-                      us, ms or s, up to 60s, or off [default: off]
-  scrub-prio=1..100   part of the time that scrubs may have, in percent
+  recon-p99=2ms       instead of recon-prio: the rebuild takes what hosts leave
+                      while 99 of 100 answers come within this time; a whole
+                      number of us, ms or s, up to 60s, or off [default: off]
+  scrub-prio=1..100   share of the time that scrubs may take, in percent
                       [default: 5]
   scrub-interval=30d  how long after the end of a scrub the next one begins:
                       days (30d; 3650d at most), hours (12h) or off
                       [default: 30d]
-  fault-threshold=10  a drive that refuses reads or gives wrong bytes so often
-                      within 10 minutes is given up, where redundancy allows;
-                      off [default: 10]
-  io-timeout=20s      a drive that gives no answer at all for so long is given
-                      up, where redundancy allows; 2s to 3600s or off
+  fault-threshold=10  Ashlar gives up a drive that refuses reads or returns
+                      wrong bytes so often within 10 minutes, where redundancy
+                      allows; or off [default: 10]
+  io-timeout=20s      Ashlar gives up a drive that answers nothing for so long,
+                      where redundancy allows; 2s to 3600s, or off
                       [default: 20s]
-  autotrim=on         drives that can be told (TRIM, holes in files) are told
-                      of space as it becomes free; off [default: on]
+  autotrim=on         Ashlar tells drives that take discards (TRIM, holes in
+                      files) of space as it becomes free; or off [default: on]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms
@@ -171,69 +171,70 @@ Examples:
     Set {
         /// Its name or UUID
         pool: String,
-        /// What is to change
+        /// The settings to change
         #[arg(value_name = "SETTING=VALUE", required = true)]
         settings: Vec<String>,
     },
-    /// Show how far the rebuild of lost drives is, which goes on by itself
+    /// Show how far the rebuild of lost drives is; it runs by itself
     #[command(after_help = "Examples:\n  ashlar pool rebuild tank\n  ashlar pool rebuild tank --wait")]
     Rebuild {
         /// Its name or UUID
         pool: String,
-        /// Wait until all that lived on lost drives is on others
+        /// Wait until the rebuild is done
         #[arg(long)]
         wait: bool,
     },
-    /// Let hosts have what was kept for when the pool is full
+    /// Release a full pool's reserve, so that file systems can be repaired
     #[command(
         name = "release-reserve",
         after_help = "Example:
   ashlar pool release-reserve tank
 A file system on a full volume may need room to replay its journal, to be
-checked and to delete files. The reserve is kept again by itself once twice its
+checked and to delete files. The pool keeps the reserve again once twice its
 size is safe to write: with the next checkpoint, which comes half a minute after
-the last write where nothing else is to be done."
+the last write if nothing else is to be done."
     )]
     ReleaseReserve {
         /// Its name or UUID
         pool: String,
     },
-    /// Spread what is stored over all drives, in stripes as wide as they allow: after drives were
-    /// added
+    /// Spread the stored data over all drives, in stripes as wide as they allow: after you have
+    /// added drives
     #[command(after_help = "Examples:
   ashlar pool rebalance tank
   ashlar pool rebalance tank --wait
   ashlar pool rebalance tank --stop
-It goes on without whoever asked for it, over restarts, too, and keeps to
-recon-prio or recon-p99.")]
+The rebalance goes on in the daemon, over restarts, too, and keeps to recon-prio
+or recon-p99.")]
     Rebalance {
         /// Its name or UUID
         pool: String,
         /// Wait until it is done
         #[arg(long)]
         wait: bool,
-        /// Stop the one that is under way instead: everything stays where it is
+        /// Stop the rebalance that is under way: data stays where it is
         #[arg(long, conflicts_with = "wait")]
         stop: bool,
     },
-    /// Read all that is stored and make right what is wrong, which is done by schedule as well
+    /// Read all that is stored, and repair it from parity. Ashlar also does this every 30 days
+    /// (scrub-interval)
     #[command(after_help = "Examples:
   ashlar pool scrub tank
   ashlar pool scrub tank --wait
   ashlar pool scrub tank --stop
-It names the drives that had something wrong, and goes on without whoever
-asked for it. With --wait it is an error if something could not be made right.")]
+The scrub goes on in the daemon, and names the drives that held something wrong.
+With --wait the command fails if the scrub could not repair something.")]
     Scrub {
         /// Its name or UUID
         pool: String,
-        /// Wait until everything has been looked at
+        /// Wait until the scrub has read everything
         #[arg(long)]
         wait: bool,
-        /// Stop the scrub that is under way instead
+        /// Stop the scrub that is under way
         #[arg(long, conflicts_with = "wait")]
         stop: bool,
     },
-    /// Take the room of drives that have become larger
+    /// Use the new room of drives that have grown
     #[command(after_help = "Example:
   ashlar pool grow tank
 ashlar pool show says which drives have room that the pool does not use. The
@@ -246,9 +247,9 @@ capacity rises at once, and no host is interrupted. A pool never gets smaller.")
     #[command(after_help = "Examples:
   ashlar pool trim tank
   ashlar pool trim tank --wait
-What becomes free while the pool is open is told by itself, unless
-ashlar pool set POOL autotrim=off; this is for what was free before. It goes on
-without whoever asked for it, until the daemon ends.")]
+Ashlar tells drives of space that becomes free while the pool is open, unless
+autotrim is off (ashlar pool set); this is for space that was free before. The
+trim goes on in the daemon, until the daemon ends.")]
     Trim {
         /// Its name or UUID
         pool: String,
@@ -256,13 +257,13 @@ without whoever asked for it, until the daemon ends.")]
         #[arg(long)]
         wait: bool,
     },
-    /// Prove what is on the drives of a pool that is not open, without a daemon: nothing is changed
+    /// Check all that is on the drives of a closed pool, without a daemon; it changes nothing
     #[command(after_help = "Examples:
   ashlar pool check /dev/nvme1n1 /dev/nvme2n1 /dev/nvme3n1
   ashlar pool check /mnt/drives/*.img --output json
 It reads superblocks, roots, the segment table, the maps and the catalog, and
-then every batch with its checksums and its parity, and says what is wrong, on
-which drive, and whether the others give it back. It is an error if anything is
+then every batch with its checksums and its parity. It says what is wrong, on
+which drive, and whether parity restores it. The command fails if anything is
 wrong, or if a drive is missing. While it runs, nobody on this machine can open
 the pool.")]
     Check {
@@ -298,9 +299,9 @@ the pool.")]
 pub enum SpareCommand {
     /// Give a pool a spare
     ///
-    /// When the pool loses a drive it is taken within seconds, and what lived on the lost one is
-    /// rebuilt to all drives, the new one included. A pool that is lacking a drive already takes it
-    /// at once.
+    /// When the pool loses a drive, it takes the spare within seconds, and the rebuild restores the
+    /// lost data on all drives, the new one included. A pool that already lacks a drive takes the
+    /// spare at once.
     #[command(after_help = "Examples:
   ashlar pool spare add tank /dev/nvme5n1
   ashlar pool spare add tank file:/d/9.img,size=4GiB")]
@@ -313,7 +314,7 @@ pub enum SpareCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Take a spare from a pool: the drive is nobody's then
+    /// Take a spare from a pool: the drive is free then
     #[command(after_help = "Example:\n  ashlar pool spare remove tank /dev/nvme5n1")]
     Remove {
         /// The pool's name or UUID

@@ -39,7 +39,7 @@ fn path_of(drive: &str) -> anyhow::Result<PathBuf> {
     match drive.split_once(':') {
         Some(("file", place)) => Ok(unescaped(split_options(place).0).into()),
         Some(("mem" | "null", _)) => {
-            bail!("{drive}: memory goes with its daemon: there is nothing to be checked")
+            bail!("{drive}: a drive in memory is gone once its daemon ends, so there is nothing to check")
         }
         _ => Ok(drive.into()),
     }
@@ -53,7 +53,7 @@ async fn checked(paths: Vec<PathBuf>, memory: u64) -> anyhow::Result<Report> {
     let given = || paths.iter().map(open).collect::<Result<Vec<_>, ashlar_drive::OpenError>>();
     let drives = given()?;
     let bar = Bar::new();
-    bar.begins("does some machine have it open?", None);
+    bar.begins("waiting for heartbeats of another machine", None);
     let beats = unused(&DriveWorld, &drives).await?;
     let options = Options { places_bytes_max: memory as usize, ..Options::default() };
     let report = check(drives, &options, &bar).await?;
@@ -121,9 +121,7 @@ fn as_text(report: &Report) -> String {
         format!("root {} of {written}, {end}", root.0),
     ];
     lines.extend(report.drives.iter().map(drive_line));
-    lines.extend(
-        report.absent.iter().map(|drive| format!("  {drive}: lost, by the root; segments still count on it")),
-    );
+    lines.extend(report.absent.iter().map(absent_line));
     lines.extend(seen_lines(seen));
     lines.extend(report.findings.iter().map(|finding| format!("! {finding}")));
     lines.extend(
@@ -148,7 +146,7 @@ fn seen_lines(seen: &Seen) -> Vec<String> {
     )];
     if seen.columns_missing > 0 {
         lines.push(format!(
-            "{} columns are on drives that are not here: {} sectors of them were made of the others",
+            "{} columns are on missing drives: {} of their sectors were restored from the others",
             seen.columns_missing, seen.sectors_restored
         ));
     }
@@ -165,6 +163,10 @@ fn drive_line(drive: &DriveReport) -> String {
     format!("  {name}: {}, {standing}, {} of 3 superblocks, {root}{note}", drive.drive, drive.superblocks)
 }
 
+fn absent_line(drive: &DriveId) -> String {
+    format!("  {drive}: the root calls it lost, and segments still have columns on it")
+}
+
 /// What is wrong, in a sentence.
 fn verdict(report: &Report) -> String {
     let lost = report.findings.iter().filter(|finding| finding.is_lost).count();
@@ -178,8 +180,11 @@ fn verdict(report: &Report) -> String {
     }
     let place = if names.is_empty() { String::new() } else { format!(", on {}", names.join(", ")) };
     let after = match lost {
-        0 => "nothing is lost by that: once the pool is open, a scrub makes right what the others give back"
-            .to_owned(),
+        0 => format!(
+            "nothing is lost: import the pool, then `ashlar pool scrub {} --wait` repairs it from \
+             parity",
+            report.pool_name
+        ),
         lost => format!("{} lost", counted_are(lost, "thing")),
     };
     format!(

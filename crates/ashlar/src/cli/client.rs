@@ -80,8 +80,8 @@ impl Client {
         let found = socket.or_else(usual);
         let socket = found.with_context(|| {
             format!(
-                "no daemon's socket was found at {}: start a daemon with ashlar serve --state DIR, or name its \
-                 socket with --socket DIR/ashlar.sock",
+                "no daemon's socket was found at {}: start a daemon (`ashlar serve --state DIR`), \
+                 or name its socket (`--socket DIR/ashlar.sock`)",
                 USUAL_SOCKETS.join(" or ")
             )
         })?;
@@ -173,7 +173,7 @@ impl Client {
                 return Err(no_answer(&self.socket, listener, limit, asked).into());
             }
             if !std::mem::replace(&mut is_told, true) {
-                note("note: the daemon is still at it. Ctrl-C ends the wait, and not what the daemon does");
+                note("note: the daemon is still working. Ctrl-C ends this command, not the daemon's work");
             }
         }
     }
@@ -266,11 +266,11 @@ fn unreachable(socket: &Path, error: std::io::Error) -> anyhow::Error {
     let socket = socket.display();
     match error.kind() {
         ErrorKind::NotFound => anyhow!(
-            "there is no daemon's socket at {socket}: start a daemon with ashlar serve --state DIR, or name its \
-             socket with --socket"
+            "there is no daemon's socket at {socket}: start a daemon (`ashlar serve --state DIR`), \
+             or name its socket with `--socket`"
         ),
         ErrorKind::ConnectionRefused => {
-            anyhow!("no daemon answers at {socket} any more: start one with ashlar serve --state DIR")
+            anyhow!("no daemon answers at {socket} any more: start one (`ashlar serve --state DIR`)")
         }
         ErrorKind::PermissionDenied => {
             anyhow!("permission denied at {socket}: only the daemon's own user, and root, may speak to it")

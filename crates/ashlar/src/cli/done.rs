@@ -36,7 +36,7 @@ pub fn added(pool: &Pool, place: &str) -> String {
     let next = if is(pool, "degraded") {
         goes_on(pool)
     } else {
-        format!("new data go to it, and ashlar pool rebalance {name} moves a share of the old there")
+        format!("new data goes to it, and `ashlar pool rebalance {name}` moves a share of the old there")
     };
     format!("{} is a member of pool '{name}' now; {next}", newcomer(pool, place))
 }
@@ -83,18 +83,19 @@ pub fn leaving(pool: &Pool, drive: &str, is_cancelled: bool) -> String {
 /// A drive came for another one.
 pub fn replaced(pool: &Pool, drive: &str, with: &str) -> String {
     let (new, old) = (newcomer(pool, with), called(pool, drive));
-    format!("{new} comes for {old} of pool '{}'; {old} {}", pool.name, way_out(pool, drive))
+    format!("{new} replaces {old} of pool '{}'; {old} {}", pool.name, way_out(pool, drive))
 }
 
 /// How far a drive is on its way out, said of it.
 fn way_out(pool: &Pool, drive: &str) -> String {
     let name = &pool.name;
     let Some(member) = member(pool, drive) else {
-        return format!("is no member of pool '{name}' any more: the drive is free");
+        return format!("has left pool '{name}': the drive is free");
     };
     if member.states.iter().any(|state| state == "evacuating") {
         return format!(
-            "leaves pool '{name}' once what lives on it is on others: ashlar pool show {name} tells how far that is"
+            "leaves pool '{name}' once what lives on it is on others: `ashlar pool show {name}` \
+             shows how far that is"
         );
     }
     format!("leaves pool '{name}' once what lived on it is restored on others; {}", goes_on(pool))
@@ -103,9 +104,9 @@ fn way_out(pool: &Pool, drive: &str) -> String {
 /// A drive waits for a loss.
 pub fn spare_added(pool: &Pool, place: &str) -> String {
     let when = if is(pool, "degraded") || is(pool, "reduced") {
-        "the pool lacks a drive, so that it is taken within seconds"
+        "the pool lacks a drive, so it takes the spare within seconds"
     } else {
-        "it is taken by itself when the pool loses a drive"
+        "the pool takes it by itself when it loses a drive"
     };
     format!("{} is a spare of pool '{}' now; {when}", path(place), pool.name)
 }
@@ -150,13 +151,14 @@ pub fn access(volume: &Volume) -> String {
         (true, _) => format!("any host may see volume '{name}' now; connected hosts are told"),
         (false, []) => {
             format!(
-                "no host may see volume '{name}' now: ashlar volume allow {name} NQN, or any, changes that"
+                "no host may see volume '{name}' now: `ashlar volume allow {name} NQN`, or `any`, \
+                 changes that"
             )
         }
         (false, [host]) => format!("{host} alone may see volume '{name}' now; it is told if it is connected"),
         (false, hosts) => {
             let count = hosts.len();
-            format!("{count} hosts may see volume '{name}' now: ashlar volume show {name} lists them")
+            format!("{count} hosts may see volume '{name}' now: `ashlar volume show {name}` lists them")
         }
     }
 }
@@ -170,7 +172,7 @@ fn path(place: &str) -> String {
 }
 
 fn goes_on(pool: &Pool) -> String {
-    format!("what is lost is restored by itself: ashlar pool rebuild {} tells how far that is", pool.name)
+    format!("Ashlar restores what is lost: `ashlar pool rebuild {}` shows how far that is", pool.name)
 }
 
 /// The newest record comes last.

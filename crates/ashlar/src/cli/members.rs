@@ -26,7 +26,7 @@ pub fn in_pool<'a>(members: &'a [PoolDrive], drive: &str) -> anyhow::Result<Opti
     let may_be_path = Path::new(&unescaped(split_options(drive).0)).exists();
     ensure!(
         member.is_some() || may_be_path,
-        "pool '{pool}' has no drive '{name}': ashlar pool show {pool} lists them"
+        "pool '{pool}' has no drive '{name}': `ashlar pool show {pool}` lists its drives"
     );
     Ok(member)
 }

@@ -93,10 +93,12 @@ impl Standstill {
         };
         let why = match self {
             Standstill::Idle(_) if work == Work::Evacuation => format!(
-                "nothing is moved off the drive that pool '{pool}' is to let go of: ashlar pool show {pool} tells how it is"
+                "pool '{pool}' moves nothing off the drive that is being removed: `ashlar pool \
+                 show {pool}` shows its state"
             ),
             Standstill::Idle(_) => format!(
-                "pool '{pool}' lacks drives, and nothing of it can be rebuilt: ashlar pool show {pool} tells which are missing"
+                "pool '{pool}' lacks drives, so Ashlar can rebuild nothing of it: `ashlar pool \
+                 show {pool}` shows which are missing"
             ),
             Standstill::Obstacle(obstacle, _) => met(obstacle, work, pool),
         };
@@ -109,12 +111,13 @@ fn met(obstacle: Obstacle, work: Work, pool: &str) -> String {
     let work = work.name();
     match obstacle {
         Obstacle::NoRoom => format!(
-            "the {work} of pool '{pool}' waits for room: it goes on by itself once data are deleted or trimmed, or a drive is added"
+            "the {work} of pool '{pool}' waits for room: it goes on by itself once you delete or \
+             trim data, or add a drive"
         ),
         Obstacle::Unreadable => format!(
-            "the {work} of pool '{pool}' cannot read what is left to be moved: more is wrong with it than the level survives. It \
-             is tried again by itself; bring lost drives back (ashlar drive return), or run ashlar pool scrub {pool}, which tells \
-             how much is lost"
+            "the {work} of pool '{pool}' cannot read the remaining data: more of it is lost than \
+             the level survives. Ashlar tries again each minute. Bring lost drives back (`ashlar \
+             drive return`), or run `ashlar pool scrub {pool}`, which says how much is lost"
         ),
     }
 }
@@ -149,8 +152,8 @@ pub fn check_goes_on(pool: &Pool, work: Work) -> anyhow::Result<()> {
 pub(super) fn check_able(pool: &Pool, work: Work) -> anyhow::Result<()> {
     let Some(why) = &pool.problem else { return Ok(()) };
     bail!(
-        "pool '{name}' cannot {}: {why}. ashlar pool show {name} tells which drives it lacks: ashlar drive return brings one \
-         back, ashlar pool add-drive takes another",
+        "pool '{name}' cannot {}: {why}. `ashlar pool show {name}` shows which drives it lacks: \
+         `ashlar drive return` brings one back, `ashlar pool add-drive` adds another",
         work.verb(),
         name = pool.name
     )
@@ -162,7 +165,8 @@ pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
     let why = pool.problem.as_deref().unwrap_or("the daemon does not say why");
     ensure!(
         !is("opening"),
-        "pool '{}' is not open yet: {why}. It opens by itself; ashlar pool show {} tells how far that is",
+        "pool '{}' is not open yet: {why}. It opens by itself; `ashlar pool show {}` shows how far \
+         that is",
         pool.name,
         pool.name
     );
@@ -174,8 +178,8 @@ pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
     );
     ensure!(
         !is("unavailable"),
-        "pool '{}' is not open: {why}. It opens by itself once enough of its drives are there; ashlar pool \
-         import {} --degraded opens it with those that are",
+        "pool '{}' is not open: {why}. It opens by itself once enough of its drives are there; \
+         `ashlar pool import {} --degraded` opens it with those that are",
         pool.name,
         pool.name
     );

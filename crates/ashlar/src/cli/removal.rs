@@ -95,8 +95,9 @@ impl Leaver {
         };
         match pool.drives.iter().find(is_back) {
             Some(back) => bail!(
-                "{name} was lost while it was being removed, and somebody has brought it back: it is a member of pool \
-                 '{pool_name}' as {back}. ashlar pool remove-drive {pool_name} {back} removes it",
+                "{name} was lost while it was being removed, and somebody has brought it back: it \
+                 is a member of pool '{pool_name}' as {back}. `ashlar pool remove-drive \
+                 {pool_name} {back}` removes it",
                 back = back.name
             ),
             None if self.spec.as_ref().is_some_and(|spec| pool.parting.contains(spec)) => Ok(Stage::Parting),
@@ -111,17 +112,17 @@ impl Leaver {
     fn stays_open(&self, pool: &str) -> String {
         let (name, at) = (&self.name, self.place());
         format!(
-            "{name} is no member of pool '{pool}' any more, but the daemon has {at} open still, because it does not answer: it is let \
-             go of once it does"
+            "{name} has left pool '{pool}', but the daemon still has {at} open, because the drive \
+             does not answer: the daemon closes it once it does"
         )
     }
 
     fn farewell(&self, pool: &str) -> String {
         let (name, at) = (&self.name, self.place());
         format!(
-            "note: {name} was lost before it was empty. It is no member of pool '{pool}' any more, and what lived on it has been \
-             restored from the others; but {at} may carry its label still, if there is anything left of it: ashlar drive \
-             label-clear takes that off"
+            "note: {name} was lost before it was empty. It has left pool '{pool}', and Ashlar has \
+             restored what lived on it from the others. If there is anything left of {at}, it may \
+             still carry its label: `ashlar drive label-clear` takes that off"
         )
     }
 }

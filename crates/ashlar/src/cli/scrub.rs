@@ -50,17 +50,18 @@ pub fn is_all_right(pool: &Pool) -> anyhow::Result<()> {
     let Scrub { unrepaired, .. } = scrub;
     ensure!(
         *unrepaired == 0,
-        "of what the scrub of pool '{}' has found wrong, {unrepaired} sectors could not be made right: bring lost drives back (ashlar drive \
-         return), replace those that refuse to be written (ashlar pool replace), and scrub again. What cannot be read is an error \
-         for hosts until they write it anew; where it was counts until collection has come to it",
+        "the scrub of pool '{}' could not repair {unrepaired} sectors. Bring lost drives back \
+         (`ashlar drive return`), replace drives that refuse writes (`ashlar pool replace`), and \
+         scrub again. Hosts get an error for what cannot be read until they write it again; scrubs \
+         count its old place until garbage collection has emptied the segment",
         pool.name
     );
     let given_up = scrub.drives.iter().filter(|drive| drive.given_up.is_some());
     let given_up: Vec<&str> = given_up.map(|drive| drive.name.as_str()).collect();
     ensure!(
         given_up.is_empty(),
-        "what the scrub of pool '{}' has found is repaired, but {} had too many faults and was given up: ashlar pool replace puts \
-         another drive in its place",
+        "what the scrub of pool '{}' has found is repaired, but {} had too many faults and was \
+         given up: `ashlar pool replace` puts another drive in its place",
         pool.name,
         given_up.join(", ")
     );

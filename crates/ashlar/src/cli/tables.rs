@@ -88,7 +88,7 @@ fn access_in_short(access: &Access) -> String {
 /// All pools, a line each.
 pub fn pools(pools: &[Pool]) -> String {
     if pools.is_empty() {
-        return "no pools: ashlar pool create makes one".to_owned();
+        return "no pools: `ashlar pool create` makes one".to_owned();
     }
     let columns = [
         ("name", Kind::Name),
@@ -136,7 +136,7 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
         known(pool.raw_bytes, size)
     )];
     if is(pool, "degraded") {
-        lines.push("note: the pool is degraded: ashlar pool show tells which drives are missing".to_owned());
+        lines.push("note: the pool is degraded: `ashlar pool show` says which drives are missing".to_owned());
     }
     lines.extend(pool.notes.iter().map(|note| format!("note: {}", printable(note))));
     lines.join("\n")
@@ -145,8 +145,8 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
 /// What has come of the release of a pool's reserve.
 pub fn released_reserve(pool: &Pool) -> String {
     let said = format!(
-        "the reserve of pool '{}' is released: {} are safe to write now; delete or trim data, or add \
-         drives; it is kept again by itself once twice its size is safe to write",
+        "the reserve of pool '{}' is released: {} are safe to write now. Delete or trim data, or \
+         add drives. The pool keeps the reserve again once twice its size is safe to write",
         pool.name,
         known(pool.safe_to_write_bytes, size)
     );
@@ -159,7 +159,10 @@ pub fn rebuild(pool: &Pool) -> String {
     match pool.rebuild {
         Some(rebuild) => format!("pool '{name}' is {states}: {}", done(moving(pool).1, &rebuild)),
         None if is(pool, "degraded") => {
-            format!("pool '{name}' is {states}: its loss is being made known to the drives that are left")
+            format!(
+                "pool '{name}' is {states}: Ashlar is recording the loss on the remaining drives; \
+                 the rebuild follows"
+            )
         }
         None => format!("pool '{name}' is {states}: there is nothing to rebuild"),
     }
@@ -184,10 +187,12 @@ pub fn is(pool: &Pool, state: &str) -> bool {
 pub fn lacks(pool: &Pool) -> Option<&'static str> {
     if has_lost_too_many(pool) {
         return Some(
-            "takes no writes, and data of it cannot be read, until a drive is back: ashlar drive return",
+            "takes no writes and cannot read some data until a lost drive is back: `ashlar drive \
+             return`",
         );
     }
-    let why = "takes no writes until a drive is back or another is there: ashlar drive return, ashlar pool add-drive";
+    let why = "takes no writes until a drive is back or another is added: `ashlar drive return`, \
+               `ashlar pool add-drive`";
     is(pool, "read-only").then_some(why)
 }
 
@@ -254,13 +259,13 @@ fn scrubbed(scrub: &Scrub) -> String {
     let is_running = scrub.is("running");
     let how = match is_running {
         true => {
-            let done = format!("a scrub is {:.1} % done, {checked} looked at", scrub.done_percent);
+            let done = format!("a scrub is {:.1} % done, {checked} checked", scrub.done_percent);
             ProgressText::from(scrub).behind(done)
         }
         false if scrub.is("stopped") => {
-            format!("a scrub was stopped at {:.1} %, {checked} looked at", scrub.done_percent)
+            format!("a scrub was stopped at {:.1} %, {checked} checked", scrub.done_percent)
         }
-        false => format!("the last scrub has looked at {checked}"),
+        false => format!("the last scrub has checked {checked}"),
     };
     let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
     if wrong + unreadable + unrepaired == 0 {
@@ -331,10 +336,7 @@ fn figures(pool: &Pool) -> [(&'static str, String); 24] {
         ),
         ("scrub's share of the time", known(pool.scrub_prio_percent, |percent| format!("{percent} %"))),
         ("scrub's interval", known(pool.scrub_interval_seconds, interval)),
-        (
-            "a drive is given up after",
-            known(pool.fault_threshold.zip(pool.io_timeout_seconds), patience_with_drives),
-        ),
+        ("gives a drive up after", known(pool.fault_threshold.zip(pool.io_timeout_seconds), gives_up_after)),
         ("blocks read from parity", count(|counters| counters.blocks_reconstructed)),
         ("blocks read around slow drives", count(|counters| counters.blocks_spared)),
         ("wrong blocks corrected", count(|counters| counters.wrong_blocks_corrected)),
@@ -353,17 +355,21 @@ fn survives(after: &AfterLoss) -> String {
     }
 }
 
-fn patience_with_drives((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
+fn gives_up_after((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
     let faults = (fault_threshold > 0).then(|| format!("{fault_threshold} faults within 10 minutes"));
     let silence = (io_timeout_seconds > 0).then(|| format!("{io_timeout_seconds}s without an answer"));
     let reasons: Vec<String> = faults.into_iter().chain(silence).collect();
-    if reasons.is_empty() { "nothing but its end".to_owned() } else { reasons.join(", or ") }
+    if reasons.is_empty() {
+        "its failure alone (both limits are off)".to_owned()
+    } else {
+        reasons.join(", or ")
+    }
 }
 
 fn share_of_rebuild((prio_percent, p99_us): (u8, u64)) -> String {
     match Duration::from_micros(p99_us) {
         Duration::ZERO => format!("{prio_percent} %"),
-        target => format!("as much as leaves hosts a p99 of {target:?}"),
+        target => format!("what a p99 of {target:?} leaves"),
     }
 }
 
@@ -380,7 +386,7 @@ pub fn volumes(volumes: &[Volume], pools: &[Pool]) -> String {
         .map(|pool| prose(&format!("the volumes of pool '{}' are not shown: it is not open", pool.name)));
     let hidden: Vec<String> = hidden.collect();
     let shown = match (volumes.is_empty(), hidden.is_empty()) {
-        (true, true) => Some("no volumes: ashlar volume create makes one".to_owned()),
+        (true, true) => Some("no volumes: `ashlar volume create` makes one".to_owned()),
         (true, false) => None,
         (false, _) => Some(table_of_volumes(volumes)),
     };
@@ -419,7 +425,7 @@ pub fn created_volume(volume: &Volume) -> String {
     if volume.access.allow_any || !volume.access.hosts.is_empty() {
         return made;
     }
-    format!("{made}\nno host may see it yet: ashlar volume allow {pool}/{name} NQN, or any")
+    format!("{made}\nno host may see it yet: `ashlar volume allow {pool}/{name} NQN`, or `any`")
 }
 
 /// A volume with everything.

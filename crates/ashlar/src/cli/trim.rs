@@ -24,7 +24,8 @@ pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
         let trim = pool.trim.as_ref().with_context(|| {
             let name = &pool.name;
             format!(
-                "the trim of pool '{name}' has ended with its daemon: ashlar pool trim {name} begins it anew"
+                "the trim of pool '{name}' has ended with its daemon: `ashlar pool trim {name}` \
+                 begins a new one"
             )
         })?;
         if !trim.is("running") {
@@ -59,7 +60,7 @@ pub fn trimmed(trim: &Trim) -> String {
         said += &format!("; drives have refused {} times, and the log says why", trim.refusals);
     }
     if !trim.skipped_drives.is_empty() {
-        said += &format!("; cannot be told: {}", trim.skipped_drives.join(", "));
+        said += &format!("; these take no discards: {}", trim.skipped_drives.join(", "));
     }
     said
 }

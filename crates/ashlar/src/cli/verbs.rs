@@ -236,7 +236,7 @@ async fn trim(client: &Client, pool: &str, wait: bool, output: Output) -> anyhow
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
     let opened = client.send_body(Method::POST, "/import-pool", &request);
     let pool: Pool = super::waiting::told(
-        "if another machine had the pool last, that one is watched for 8 or 16 s",
+        "if another machine had the pool last, Ashlar waits 8 or 16 s for its heartbeats",
         opened,
     )
     .await?;
@@ -296,7 +296,7 @@ async fn export_pool(client: &Client, pool: &str, yes: bool, output: Output) -> 
     let path = path_of_pool(pool)?;
     consent::sent(yes, async |query| client.command(Method::POST, &format!("{path}/export{query}")).await)
         .await?;
-    let text = format!("pool '{pool}' is closed and forgotten; ashlar pool import opens it again");
+    let text = format!("pool '{pool}' is closed and forgotten; `ashlar pool import` opens it again");
     print_done(output, "pool", pool, "exported", &text)
 }
 

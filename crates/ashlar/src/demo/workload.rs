@@ -152,8 +152,8 @@ impl Workload {
             tell(
                 self.output,
                 format_args!(
-                    "The last run did not come to its end: {} is missing, which says what it had written. Its data \
-                 are there, but cannot be checked; they are cleared for a new beginning.",
+                    "The last run was interrupted: {} is missing, which says what that run had \
+                     written. Its data cannot be checked, so this run clears it and begins anew.",
                     self.state_file.display()
                 ),
             )?;

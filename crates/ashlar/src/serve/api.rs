@@ -32,8 +32,8 @@ pub fn bind(config: &Config, state: &StateDir) -> Result<ApiSocket, ListenError>
         Ok(socket) => Ok(ApiSocket::Bound(socket)),
         Err(error @ ListenError::Os { .. }) if is_in_state_dir && state.warning().is_some() => {
             tracing::error!(
-                "{error}: hosts are served, and no command is answered until the state directory \
-                 can be written, which is tried again by itself; --socket names another place"
+                "{error}: the daemon serves hosts, and answers no command until it can write to \
+                 the state directory. It tries again by itself; `--socket` names another place"
             );
             Ok(ApiSocket::Later(config.socket.clone()))
         }
@@ -83,7 +83,9 @@ async fn keep(mut place: SocketPlace, renew: mpsc::Sender<Socket>) {
         let path = place.path().display();
         match try_apart(move || made_anew(&looked_at)).await {
             Some(Ok(Some(socket))) => {
-                tracing::warn!("{path} was removed: commands are answered there again");
+                tracing::warn!(
+                    "{path} was removed: the daemon has made it again, and answers commands there"
+                );
                 place = socket.place().clone();
                 has_failed = false;
                 if renew.send(socket).await.is_err() {
@@ -93,7 +95,8 @@ async fn keep(mut place: SocketPlace, renew: mpsc::Sender<Socket>) {
             // Said once: it is tried again and again.
             Some(Err(error)) if !std::mem::replace(&mut has_failed, true) => {
                 tracing::error!(
-                    "{path} was removed, and no command is answered until it can be made again: {error}"
+                    "{path} was removed, and the daemon answers no command until it can make it \
+                     again: {error}"
                 );
             }
             Some(Err(_) | Ok(None)) | None => {}

@@ -26,7 +26,7 @@ mod portals;
 const REACTORS_MAX: usize = 64;
 /// Reactors if nobody says otherwise: with two, half of the connections of a single pool are not
 /// where it lives, and the hop costs more than the second processor gives (docs/performance.md,
-/// scaling).
+/// Reactors).
 const REACTORS_USUAL: usize = 1;
 /// Longest spin, in microseconds: beyond it a reactor is as good as busy.
 const SPIN_US_MAX: u64 = 10_000;

@@ -193,7 +193,8 @@ fn is_full(status: &PoolStatus, is_read_only: bool) -> bool {
 
 /// Why reads and writes wait, if nothing else is wrong.
 fn uncertain(status: &PoolStatus) -> Option<String> {
-    let why = "too few drives have said of late whose the pool is: reads and writes wait for them, or for io-timeout";
+    let why = "too few drives confirm this machine's lease: reads and writes wait for these drives, or \
+               for io-timeout";
     status.is_uncertain.then(|| why.to_owned())
 }
 
@@ -269,7 +270,7 @@ fn pool_drive(
         known.places.and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
     let refused = found.filter(|_| is_lost && !report.status.is_given_up).and_then(|found| {
         let why = known.memory.returns.refusal(&uuid, found, Instant::now())?;
-        Some(format!("it is there again at {}, and is not taken back: {why}", found.spec))
+        Some(format!("it is back at {}, but the pool refuses it: {why}", found.spec))
     });
     let there_now =
         || if is_lost && found.is_none() { in_its_place(spec.as_deref()?, known.places?) } else { None };

@@ -227,7 +227,7 @@ impl Deaths {
         };
         let message = format!(
             "cannot write {file}: {failure}: if a pool's work ended the daemon again and again, no \
-             start would leave that pool closed{closed}. It is tried again by itself: {}",
+             start would leave that pool closed{closed}. Ashlar tries again by itself: {}",
             way_out(failure, &self.path)
         );
         Some(Warning { file, message })

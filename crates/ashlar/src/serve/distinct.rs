@@ -73,7 +73,7 @@ pub async fn ask_drives<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'st
     })?;
     let waited = tokio::time::timeout(ANSWER_MAX, found).await;
     let found = waited.ok().and_then(Result::ok);
-    found.ok_or_else(|| no_answer("one of the drives does not say what it is made of: it hangs"))
+    found.ok_or_else(|| no_answer("one of the drives hangs: Ashlar cannot find out which device it lies on"))
 }
 
 fn first_overlap(drives: &[Named]) -> Option<ApiError> {
@@ -127,7 +127,7 @@ fn refusal(one: &Named, other: &Named, overlap: Overlap) -> Option<ApiError> {
     Some(match user {
         User::Pool(held) => api_error(held.refuses(&named)),
         User::Spare(pool) => {
-            let hint = format!("ashlar pool spare remove {pool} {} frees it", used.plain());
+            let hint = format!("`ashlar pool spare remove {pool} {}` frees it", used.plain());
             let message = format!("{named} is a spare of pool '{pool}'");
             ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint)
         }

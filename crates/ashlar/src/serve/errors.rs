@@ -90,15 +90,15 @@ fn classify_rename(error: &RenameError) -> (ErrorKind, &'static str) {
 fn hint(error: &NodeError) -> Option<String> {
     match error {
         NodeError::Holds { spec, is_of_pool: true, .. } => Some(format!(
-            "ashlar pool import opens a pool; ashlar drive label-clear {spec} gives the drive up; --force takes \
-             it as it is, and what it holds is lost"
+            "`ashlar pool import` opens a pool; `ashlar drive label-clear {spec}` gives the drive \
+             up; `--force` takes it as it is and loses what it holds"
         )),
         NodeError::Holds { .. } => {
-            Some("choose another drive, or say --force: what it holds is lost then".to_owned())
+            Some("choose another drive, or add `--force`, which loses what it holds".to_owned())
         }
         NodeError::PoolExists(_) => Some(
-            "ashlar pool rename gives the other one another name, or this one by ashlar pool import POOL --name NEW, where \
-             POOL may be its UUID"
+            "give the other pool another name (`ashlar pool rename`), or open this one under a new \
+             name: `ashlar pool import POOL --name NEW`, where POOL may be its UUID"
                 .to_owned(),
         ),
         NodeError::Open { error: OpenError::TooManyMissing { .. }, .. } => {

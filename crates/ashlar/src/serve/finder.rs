@@ -90,8 +90,8 @@ impl PoolPlaces {
         let words = |copies: &Copies| {
             let (specs, drive) = (copies.specs.join(" and "), copies.drive.0);
             format!(
-                "{specs} carry one label, that of drive-{drive}: one is a copy of the other, and none of them is taken; \
-                 take the copy away"
+                "{specs} carry one label, that of drive-{drive}: one is a copy of the other, so \
+                 Ashlar uses none of them; take the copy away"
             )
         };
         self.copies.iter().map(words).collect()

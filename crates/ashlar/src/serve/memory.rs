@@ -42,8 +42,8 @@ pub enum NotOpen {
     Gone,
 }
 
-const GONE: &str = "its drives were memory, which went with the daemon that had them: ashlar pool export makes \
-                    this node forget it";
+const GONE: &str = "its drives were in memory and ended with their daemon: `ashlar pool export` makes \
+                    this node forget the pool";
 
 impl NotOpen {
     /// In a word.
@@ -60,7 +60,7 @@ impl NotOpen {
             NotOpen::Unavailable(why) | NotOpen::Stopped(why) => why.clone(),
             NotOpen::Gone => GONE.to_owned(),
             NotOpen::Opening(opening) => match opening.stage() {
-                OpeningStage::Looking => "its drives are looked for".to_owned(),
+                OpeningStage::Looking => "looking for its drives".to_owned(),
                 OpeningStage::Waiting(drives) if drives.is_empty() => "waiting for its drives".to_owned(),
                 OpeningStage::Waiting(drives) => format!("waiting for {}", drives.join(", ")),
                 OpeningStage::Reading => "reading what is on its drives".to_owned(),
@@ -163,8 +163,8 @@ impl Memory {
     /// # Errors
     /// When that cannot be remembered: then they are not to be used.
     pub fn remember_new_nsids(&mut self, high: u32) -> Result<(), ApiError> {
-        let what = "no volume is made, for a start that did not know its namespace number would \
-                    give it to another one";
+        let what = "Ashlar makes no volume now: a start that did not know its namespace number would \
+                    give that to another one";
         self.state.note_nsids_durably(high).map_err(|error| not_remembered(what, error))
     }
 
@@ -191,7 +191,7 @@ impl Memory {
 
     /// What is not remembered of a pool, as notes about it.
     pub fn unremembered_of(&self, uuid: &str) -> Vec<String> {
-        let note = |what| format!("a start of the daemon would not know {what}: ashlar status says why");
+        let note = |what| format!("a start of the daemon would not know {what}: `ashlar status` says why");
         self.state.unwritten_of(uuid).into_iter().map(note).collect()
     }
 

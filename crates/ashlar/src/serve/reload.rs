@@ -16,13 +16,13 @@ use crate::logging::{FILTER_VARIABLE, Log};
 pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<()> {
     let differing = differing(before, now);
     if !differing.is_empty() {
-        tracing::warn!("changed in the configuration, and taken by the next start: {}", differing.join(", "));
+        tracing::warn!("the configuration has changed, and the next start takes: {}", differing.join(", "));
     }
     if before.log != now.log {
         log.set_filter(&now.log)?;
         before.log.clone_from(&now.log);
         if std::env::var_os(FILTER_VARIABLE).is_some_and(|filter| !filter.is_empty()) {
-            tracing::warn!("log is '{}' now, but {FILTER_VARIABLE} goes before it", now.log);
+            tracing::warn!("log is '{}' now, but {FILTER_VARIABLE} overrides it", now.log);
         } else {
             tracing::info!("log is '{}' now", now.log);
         }

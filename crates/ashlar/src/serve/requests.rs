@@ -138,7 +138,7 @@ fn hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
     if let Some(word) = word {
         let why = match names.len() {
             1 => format!("'{word}' says nothing here: name the NQN of a host (nqn.…)"),
-            _ => format!("'{word}' was given with other hosts: say it alone"),
+            _ => format!("'{word}' was given with other hosts: give it alone"),
         };
         return Err(invalid("invalid_host", why));
     }
@@ -198,7 +198,7 @@ pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiE
 /// Nothing in the directories can be a pool's.
 pub fn no_members(directories: &[String], unreadable: &[String]) -> ApiError {
     let why = if unreadable.is_empty() { String::new() } else { format!(" ({})", unreadable.join("; ")) };
-    invalid("no_members", format!("no drive of a pool that is free is in {}{why}", directories.join(", ")))
+    invalid("no_members", format!("no unused drive of a pool is in {}{why}", directories.join(", ")))
 }
 
 fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {

@@ -287,7 +287,7 @@ impl StateDir {
             }
             Err(error) => {
                 if was_written {
-                    tracing::warn!("{error}; the node serves all the same: {}", error.way_out());
+                    tracing::warn!("{error}; the node serves nevertheless: {}", error.way_out());
                 }
                 self.failure = Some(error);
             }
@@ -311,13 +311,13 @@ impl StateDir {
         let unwritten: Vec<String> =
             unwritten(&self.written, &self.node).into_iter().map(|unwritten| unwritten.what).collect();
         let missing = match unwritten.as_slice() {
-            [] => "what it says still holds".to_owned(),
+            [] => "the file still describes the node completely".to_owned(),
             all => format!("if the daemon ended now, its next start would not know {}", all.join(", ")),
         };
         Some(format!(
-            "{failure}: the node serves, and {missing}. Until the file is written, which is tried again \
-             by itself, volumes and pools that are new here are refused, and no start would leave a \
-             pool closed whose work ended the daemon: {}",
+            "{failure}: the node serves, and {missing}. Ashlar tries again by itself. Until it has \
+             written the file, it refuses new volumes and pools, and no start would leave a pool \
+             closed whose work ended the daemon: {}",
             failure.way_out()
         ))
     }

@@ -1,10 +1,10 @@
 //! Emptying a segment, part by part.
 //!
-//! Written anew at once, a segment of some MiB would hold hosts up for as long as many of their
-//! operations take. Between two parts checkpoints, collection for space and hosts go on; what has
-//! been read of a segment is moved only where the map still names it there. Nothing of this is
-//! durable: after a crash, or where it is given up, the segment is read again from its beginning,
-//! and what has been moved is not found in it any more.
+//! A segment of some MiB that was emptied at once would hold hosts up for as long as many of their
+//! operations take. Checkpoints, collection for space and hosts go on between two parts; a part
+//! moves only fragments that the map still names there. Nothing of this is durable: after a crash,
+//! or after the job has given the segment up, the job reads the segment again from its beginning,
+//! and finds nothing in it that it has moved.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -167,7 +167,7 @@ impl<W: World> Pool<W> {
             }
             Err(Stop::Append(error)) => Err(error),
             Err(Stop::Unreadable(error)) => {
-                tracing::warn!("{victim} holds what cannot be read and is kept: {error}");
+                tracing::warn!("{victim} has data that cannot be read, so collection keeps it: {error}");
                 self.space.segments.borrow_mut().set_unmovable(victim, true);
                 Ok(Part::Done(Collected::Unmovable))
             }

@@ -1,9 +1,9 @@
 //! Emptying a segment of pages.
 //!
-//! Where pages of catalog, segment table, deltas and index nodes are, is in memory: the next
-//! checkpoint writes those elsewhere, but for deltas, which are moved. Pages of runs and leaves of
-//! the index are many: which of them a segment has, the records of its batches say, and the map
-//! tells which of them still count.
+//! Memory has the places of the pages of catalog, segment table, deltas and index nodes: the next
+//! checkpoint writes those elsewhere, except for deltas, which this job moves. Pages of runs and
+//! leaves of the index are many: the records of a segment's batches say which of them it holds, and
+//! the map says which of them still count.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! Which segment is collected: pure functions of what lives in it and of what would come back.
+//! Which segment collection takes: pure functions of what lives in it and of the space that it
+//! would give back.
 
 use ashlar_block::DriveId;
 use ashlar_format::ids::Lsn;

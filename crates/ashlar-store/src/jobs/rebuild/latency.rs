@@ -1,5 +1,5 @@
-//! Holding a latency: how much of the time a rebuild may have while hosts are to be answered within
-//! a given time.
+//! The share of the time that a rebuild may take while the answers to hosts keep to a given
+//! latency.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! When segments are looked for that are to be restored: where those that are left cannot be
-//! restored yet, or cannot be read, each turn of upkeep would walk over all of them.
+//! When the rebuild next scans for segments to restore. While the remaining ones cannot be restored
+//! yet, or cannot be read, a scan in each turn of upkeep would walk over all of them for nothing.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

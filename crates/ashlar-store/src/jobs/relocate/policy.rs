@@ -1,4 +1,4 @@
-//! How much is relocated at a time: pure functions of how things stand.
+//! How much relocation moves at a time: pure functions of the state of the pool.
 
 use ashlar_block::SECTOR_BYTES;
 

@@ -1,4 +1,4 @@
-//! Self-heal: what a read has found wrong is made right without waiting for a scrub.
+//! Self-heal repairs what a read has found corrupt, without waiting for a scrub.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};

@@ -1,4 +1,4 @@
-//! Making right what is wrong of one batch.
+//! Repairing what is wrong in one batch.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

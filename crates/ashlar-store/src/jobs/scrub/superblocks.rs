@@ -1,5 +1,5 @@
-//! The superblocks of each drive: one of the two outer ones is enough, so what is wrong with the
-//! others is made right while there is one.
+//! The superblocks of each drive: one good copy of the two outer ones is enough, and the scrub
+//! repairs the other copies from it.
 
 use ashlar_block::{AlignedBuf, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 use ashlar_format::scrub::Findings;
@@ -74,7 +74,9 @@ impl<W: World> Pool<W> {
     }
 
     async fn rewrite_superblock(&self, drive: DriveId, offset: u64, right: &[u8]) -> bool {
-        tracing::warn!("{drive}: the superblock at {offset} is not as it should be, and is written anew");
+        tracing::warn!(
+            "{drive}: the superblock at {offset} is wrong or unreadable: the scrub writes it anew"
+        );
         let repaired = self.array.rewrite_raw(drive, offset, AlignedBuf::copy_of(right).freeze()).await;
         if repaired {
             self.count(|counters| counters.sectors_repaired += 1);

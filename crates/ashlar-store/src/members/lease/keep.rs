@@ -1,4 +1,4 @@
-//! Keeping an open pool this machine's.
+//! Keeping the lease of an open pool.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use ashlar_format::root::{MemberRecord, Root};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::looks::{Contested, Next, View, looks_wanted, view, view_of_roots};
+use super::heartbeat_reads::{Contested, Next, View, looks_wanted, view, view_of_roots};
 use super::take::{beating_on, read_beat, write_beat};
 use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
 use crate::checkpoint::TooManyLost;
@@ -33,13 +33,13 @@ type Turns<'a> = FuturesUnordered<LocalBoxFuture<'a, Turn>>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     Permitted,
-    /// Though it is not certain whose the pool is: it is so for long enough afterwards.
+    /// Although the lease is not certain: it is so for long enough afterwards.
     Contested,
 }
 
 impl<W: World> Pool<W> {
     /// The task that keeps the pool this machine's while it is open.
-    pub async fn beat_loop(self: Rc<Self>) {
+    pub async fn heartbeat_loop(self: Rc<Self>) {
         let mut turns = Turns::new();
         let mut looked_at = BTreeSet::new();
         while !self.membership.lease.is_ending.get() && self.count_beat() {
@@ -90,7 +90,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Looks whose the pool is by a drive.
+    /// Reads the heartbeat on a drive: who has the pool?
     async fn look_at(&self, drive: DriveId) -> Turn {
         let began = self.world.now();
         // By way of the array: one that hangs is noticed, also where nothing else is asked of it.
@@ -113,8 +113,8 @@ impl<W: World> Pool<W> {
         Turn::Looked { drive, may_write: true }
     }
 
-    /// A drive that vanishes, or refuses all that is asked of it, is found out by who writes to it.
-    /// While it is not certain whose the pool is nobody does.
+    /// Whoever writes to a drive finds out that it has vanished, or refuses all that is asked of
+    /// it. While the lease is not certain nobody writes.
     fn look_was_refused(&self, drive: DriveId, error: DeviceError) {
         let working = self.array.working_drives();
         let (needed, now) = (self.looks_needed(working.len()), self.world.now());
@@ -159,8 +159,8 @@ impl<W: World> Pool<W> {
     }
 
     /// More drives have been lost than the pool can go on without. A checkpoint would find that
-    /// out, but may not be written while it is uncertain whose the pool is. The root that is on its
-    /// way may know of some of them.
+    /// out, but may not be written while the lease is not certain. The root that is on its way may
+    /// know of some of them.
     fn halt_if_too_many_are_lost(&self) {
         let parity = self.identity.level.parity();
         let lost = self
@@ -171,7 +171,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Whether it cannot be said whose the pool is without these drives, which work.
+    /// Whether too few drives are left to confirm the lease without these, which work.
     pub fn are_too_few_without(&self, drives: &[DriveId]) -> bool {
         let working = self.array.working_count();
         self.membership.lease.own().is_some() && working - drives.len() < self.looks_needed(working)
@@ -198,7 +198,8 @@ impl<W: World> Pool<W> {
         let pool = &self.name();
         tracing::warn!(
             pool,
-            "too few drives have said for {LEASE:?} whose the pool is: looking before it goes on"
+            "too few drives have confirmed the lease for {LEASE:?}: reads and writes wait while \
+             Ashlar reads the heartbeats"
         );
         self.membership.lease.with_ours(|ours| ours.looks.contest(contested));
     }

@@ -1,10 +1,10 @@
-//! Taking a pool for this machine, and whether another one has it.
+//! Taking the lease of a pool, and finding out whether another node has it.
 
 use ashlar_block::{AlignedBuf, Device, Durability, Nanos, PoolUuid, SECTOR_BYTES, World, within};
 use ashlar_format::heartbeat::{HOLDER_NAME_BYTES_MAX, Heartbeat};
 use futures_util::future::join_all;
 
-use super::looks::{View, looks_wanted, view};
+use super::heartbeat_reads::{View, looks_wanted, view};
 use super::{LEASE, SIGN_OF_LIFE, WATCH, takes_part};
 use crate::base::options::Holder;
 use crate::members::create::MADE_ROOT;
@@ -67,7 +67,7 @@ pub(crate) async fn take<W: World>(
         None => chosen.root.generation <= MADE_ROOT,
     };
     if let Some(last) = last_before(&before, holder).filter(|last| last.is_open && !is_ours(Some(last))) {
-        tracing::info!("'{}' had the pool open last: watching whether it still has", last.holder_name);
+        tracing::info!("'{}' had the pool open last: waiting for its heartbeats", last.holder_name);
         let holder_name = last.holder_name.clone();
         if is_alive(world, members, &mut before).await {
             return Err(OpenError::InUse { holder: holder_name });

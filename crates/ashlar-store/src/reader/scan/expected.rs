@@ -1,4 +1,4 @@
-//! Which batches a segment holds, and which are what an earlier use of its number has left.
+//! Which batches belong to a segment, and which are left of an earlier use of its number.
 
 use ashlar_format::header::Prelude;
 use ashlar_format::ids::{Incarnation, Lsn};

@@ -1,9 +1,9 @@
 //! What of the segment table has changed since its leaves were written, and what it was when a
 //! checkpoint was noted.
 //!
-//! A root says what lives as of its note: what hosts overwrite after that, a replay does again. So
-//! between the note and the end of its checkpoint the count of a segment is remembered before it
-//! changes for the first time.
+//! A root says what lives as of its note; a replay does again what hosts overwrite after that. So
+//! between the note and the end of its checkpoint the pool remembers the count of a segment before
+//! it changes for the first time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};

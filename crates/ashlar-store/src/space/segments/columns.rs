@@ -1,5 +1,5 @@
-//! Columns: the chunks that they take when a table is loaded, and what becomes of them when drives
-//! come back or go.
+//! The chunks of columns: taken when a table is loaded, and given or kept when drives come back or
+//! go.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! Segments that hold nothing, so that a pool can be measured that is as large as nobody writes one
-//! for a measurement. Nothing names what is said to live in them.
+//! Segments that hold nothing, so that a pool can be measured that is larger than anybody writes
+//! for a measurement. Nothing names what their counts say lives in them.
 
 use ashlar_block::{DriveId, XorShift};
 use ashlar_format::ids::Lsn;

@@ -1,4 +1,4 @@
-//! Where segments have room.
+//! Placement: which drives have room for a segment.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

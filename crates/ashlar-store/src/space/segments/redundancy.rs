@@ -1,4 +1,4 @@
-//! What a root has to know of the redundancy of its segments.
+//! What a root records of the redundancy of its segments.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! What all segments are together, kept as each of them changes: nobody who asks walks a million.
+//! Running totals of all segments, kept as each of them changes: nobody who asks walks a million
+//! segments.
 //!
 //! Owns sums and orders that follow from the segments, and nothing else: [`Summary::of`] makes the
 //! same from them, which an audit compares.

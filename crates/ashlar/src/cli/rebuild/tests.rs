@@ -97,7 +97,7 @@ fn whoever_only_looks_is_told_why_a_rebuild_does_not_go_on() {
         refused(&pool(&["degraded", "read-only"], Some("2 drives are lost"))).contains("2 drives are lost")
     );
     let stuck = Pool { rebuild: left(100, Some(Obstacle::NoRoom)), ..pool(&["degraded"], None) };
-    assert!(refused(&stuck).contains("a drive is added"));
+    assert!(refused(&stuck).contains("or add a drive"));
     for progress in [None, left(100, None)] {
         let goes_on = Pool { rebuild: progress, ..pool(&["degraded"], None) };
         check_goes_on(&goes_on, Work::Rebuild).expect("it goes on");

@@ -11,7 +11,7 @@ const BY_ID: &str = "/dev/disk/by-id/";
 /// Drives of pools, a line each.
 pub fn drives(drives: &[PoolDrive]) -> String {
     if drives.is_empty() {
-        return "no drives: ashlar pool create takes some".to_owned();
+        return "no drives: `ashlar pool create` takes some".to_owned();
     }
     rows(drives, true)
 }
@@ -65,7 +65,7 @@ fn problem(drive: &PoolDrive) -> Option<String> {
 /// Room of a drive that its pool does not use, and what takes it.
 fn unused(drive: &PoolDrive) -> Option<String> {
     let bytes = drive.unused_bytes.filter(|bytes| *bytes > 0)?;
-    Some(format!("{} more: ashlar pool grow {}", size(bytes), drive.pool))
+    Some(format!("{} more: `ashlar pool grow {}`", size(bytes), drive.pool))
 }
 
 /// Where a drive is, without what all such names have in common.

@@ -113,11 +113,11 @@ fn volumes_of_a_pool_that_is_not_open_are_said_to_be_hidden() {
     let volume = Volume { pool: "tank".to_owned(), name: "v0".to_owned(), ..Volume::default() };
     let (open, closed) =
         (pool(&["online"], None), Pool { name: "bad".to_owned(), ..pool(&["unavailable"], None) });
-    assert!(volumes(&[], std::slice::from_ref(&open)).contains("ashlar volume create makes one"));
+    assert!(volumes(&[], std::slice::from_ref(&open)).contains("`ashlar volume create` makes one"));
     for known in [vec![], vec![volume]] {
         let said = volumes(&known, &[open.clone(), closed.clone()]);
         assert!(said.ends_with("the volumes of pool 'bad' are not shown: it is not open"), "{said}");
-        assert!(!said.contains("create makes one"), "{said}");
+        assert!(!said.contains("create` makes one"), "{said}");
     }
 }
 

@@ -15,7 +15,7 @@ const NONE: &str = "none";
 pub(super) fn portals(listen: &[String], discovery: &[String]) -> anyhow::Result<Vec<Portal>> {
     ensure!(!listen.is_empty(), "listen names no address: hosts could not connect");
     let has_none = discovery.iter().any(|text| text == NONE);
-    ensure!(!has_none || discovery.len() == 1, "discovery: 'none' stands alone, or not at all");
+    ensure!(!has_none || discovery.len() == 1, "discovery: give 'none' alone, or leave it out");
     let discovery = if has_none { &[] } else { discovery };
     let named = listen.iter().map(|text| (PortalKind::Io, text));
     let named = named.chain(discovery.iter().map(|text| (PortalKind::Discovery, text)));

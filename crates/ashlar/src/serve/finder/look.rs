@@ -403,8 +403,8 @@ impl Directory {
     fn note_cut(&mut self, path: &Path, is_cut: bool) {
         if is_cut && !self.is_cut {
             tracing::warn!(
-                "{} has more than {DIRECTORY_FILES_MAX} files of a drive's size, and no more than those \
-                 are looked at: a drive that comes back there under another name may not be found. \
+                "{} has more than {DIRECTORY_FILES_MAX} files of a drive's size, and Ashlar looks \
+                 at no more: it may not find a drive that comes back there under another name. \
                  Move the others elsewhere",
                 path.display()
             );

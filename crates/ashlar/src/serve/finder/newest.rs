@@ -23,8 +23,8 @@ pub fn older_copy(drives: &[FoundPlace]) -> Option<String> {
         let own = newest_root(&drive.spec);
         let newer = drive.others.iter().find(|other| newest_root(other) > own)?;
         Some(format!(
-            "{} is where drive-{} was, and is an older copy of it than {newer}: take the one away that is not to \
-             be used, and the other one is",
+            "{} is where drive-{} was, and is an older copy of it than {newer}: take away the one \
+             that Ashlar is not to use",
             place_of(&drive.spec),
             drive.drive.0
         ))

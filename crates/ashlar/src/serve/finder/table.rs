@@ -148,7 +148,8 @@ impl Table {
             if matches!(entry.known, Known::Reading(since) if now.duration_since(since) >= OPEN_ANSWER_MAX) {
                 let (path, seconds) = (entry.path.display(), OPEN_ANSWER_MAX.as_secs());
                 tracing::warn!(
-                    "{path} has not answered for {seconds} s: whether it belongs to a pool is not known"
+                    "{path} has not answered for {seconds} s: Ashlar does not know whether it \
+                     belongs to a pool"
                 );
                 entry.known = Known::Hung;
             }

@@ -42,7 +42,7 @@ impl Shared {
         self.check_no_spare(&request.drives)?;
         self.check_not_opening(&request.drives)?;
         self.check_distinct(&request.drives).await?;
-        self.memory().check_remembers("no pool is made, for no start would open it")?;
+        self.memory().check_remembers("Ashlar makes no pool now: no start would open it")?;
         let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
@@ -75,8 +75,7 @@ impl Shared {
             return self.with_name(record, request.name).await;
         }
         if by_itself.is_empty() {
-            self.memory()
-                .check_remembers("no pool is opened that is new here, for no start would open it")?;
+            self.memory().check_remembers("Ashlar opens no pool that is new here: no start would open it")?;
         }
         let is_sought = request.drives.is_empty();
         if let (true, [uuid]) = (is_sought, by_itself) {
@@ -335,7 +334,7 @@ impl Shared {
         self.memory().is_open(&uuid);
         let is_missing = matches!(error, NodeError::Open { .. });
         let error = api_error(error);
-        let hint = "it stays open for reads; bring more of its drives back and say this again";
+        let hint = "it stays open for reads; bring more of its drives back and give this command again";
         Err(if is_missing { error.with_hint(hint) } else { error })
     }
 
@@ -463,6 +462,6 @@ fn check_outlives(report: &PoolReport) -> Result<(), ApiError> {
     }
     let name = &report.status.name;
     let message = format!("pool '{name}' has drives in memory, of which nothing is left once it is closed");
-    let hint = format!("ashlar pool destroy {name} says that all that it holds may be lost");
+    let hint = format!("`ashlar pool destroy {name}` closes it, and all that it holds is lost");
     Err(ApiError::new(ErrorKind::Conflict, "volatile", message).with_hint(hint))
 }

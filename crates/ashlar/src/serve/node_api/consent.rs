@@ -145,7 +145,8 @@ fn cost_of_failing(report: &PoolReport) -> String {
 /// What the removal of a drive costs.
 pub(super) fn removal(pool: &str, drive: &DriveReport) -> String {
     format!(
-        "pool '{pool}' will have less room without {}: what lives on it moves to the others, and then it is no member any more",
+        "pool '{pool}' will have less room without {}: what lives on it moves to the others, then \
+         it leaves the pool",
         called(drive)
     )
 }

@@ -283,7 +283,8 @@ impl Shared {
                 let of = drives.join(", ");
                 let message = format!("{of}: in use by pool '{name}', which is being opened: {}", why.why());
                 let hint = format!(
-                    "try again once it is open, or make this node forget it: ashlar pool export {name}"
+                    "try again once it is open, or make this node forget it: `ashlar pool export \
+                     {name}`"
                 );
                 return Err(ApiError::new(ErrorKind::Conflict, "pool_opening", message).with_hint(hint));
             }
@@ -336,13 +337,17 @@ fn leads_to(given: &str, spec: &str) -> bool {
 fn not_open(name: &str, why: &NotOpen) -> ApiError {
     let message = format!("pool '{name}' is not open: {}", why.why());
     match why {
-        NotOpen::Opening(_) => ApiError::new(ErrorKind::Unavailable, "pool_opening", message).with_hint(format!(
-            "it opens by itself once they are there, or member_wait_seconds are over; ashlar pool import {name} \
-             --degraded opens it without them now"
-        )),
-        NotOpen::Unavailable(_) => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
-            "it opens by itself once enough of its drives are there; ashlar pool export forgets it",
-        ),
+        NotOpen::Opening(_) => {
+            ApiError::new(ErrorKind::Unavailable, "pool_opening", message).with_hint(format!(
+                "it opens by itself once they are there, or member_wait_seconds are over; `ashlar \
+                 pool import {name} --degraded` opens it without them now"
+            ))
+        }
+        NotOpen::Unavailable(_) => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message)
+            .with_hint(
+                "it opens by itself once enough of its drives are there; `ashlar pool export` \
+                 forgets it",
+            ),
         NotOpen::Stopped(_) => ApiError::new(ErrorKind::Unavailable, "pool_stopped", message),
         NotOpen::Gone => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message),
     }

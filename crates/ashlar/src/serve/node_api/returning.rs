@@ -63,17 +63,13 @@ impl Shared {
         let returned = self.node.return_drive(&uuid, name.clone(), Some(at.clone()), |_| None).await;
         match returned {
             Ok(record) => {
-                tracing::warn!(
-                    pool,
-                    drive = name,
-                    at,
-                    "the drive that was away is there again and comes back"
-                );
+                tracing::warn!(pool, drive = name, at, "the drive is back, and the pool takes it");
                 if self.memory().returns.came_back(it, Instant::now()) {
                     tracing::warn!(
                         pool,
                         at,
-                        "the drive comes and goes: the next time it is left alone for ten minutes"
+                        "the drive comes and goes: the next time Ashlar leaves it alone for ten \
+                         minutes"
                     );
                 }
                 self.remember_as_it_is(&record).await;
@@ -90,7 +86,7 @@ impl Shared {
         let more = found.iter().map(|found| found.spec.clone()).collect();
         match self.reopen(uuid, request, more).await {
             Ok(_) => {
-                tracing::warn!(pool, "enough of the pool's drives are there again: it is open as before")
+                tracing::warn!(pool, "enough of the pool's drives are back: it is open as before")
             }
             Err(error) => {
                 let why = error.body.message;
@@ -111,7 +107,7 @@ impl Shared {
         let (why, may_pass) = (error.to_string(), may_pass(error));
         if self.memory().returns.was_refused(it, why.clone(), may_pass, Instant::now()) {
             let (drive, at) = (&it.lost.name, &it.at.spec);
-            tracing::warn!(pool, drive, at, "the drive is there again and is not taken back: {why}");
+            tracing::warn!(pool, drive, at, "the drive is back, but the pool refuses it: {why}");
         }
     }
 

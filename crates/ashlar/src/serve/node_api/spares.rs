@@ -46,7 +46,7 @@ impl Shared {
         let pool_of = |drive: &'a String| Some((drive, memory.pool_with_spare(drive)?));
         let Some((drive, pool)) = drives.into_iter().find_map(pool_of) else { return Ok(()) };
         let message = format!("{drive} is a spare of pool '{pool}'");
-        let hint = format!("ashlar pool spare remove {pool} {drive} frees it");
+        let hint = format!("`ashlar pool spare remove {pool} {drive}` frees it");
         Err(ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint))
     }
 
@@ -71,7 +71,7 @@ impl Shared {
         let uuid = report.status.uuid.to_string();
         let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
             let message = format!("pool '{pool}' has no spare {}", request.drive);
-            let hint = "ashlar pool show lists the spares of a pool";
+            let hint = "`ashlar pool show` lists the spares of a pool";
             ApiError::new(ErrorKind::NotFound, "no_such_spare", message).with_hint(hint)
         })?;
         self.memory().change_spares(&uuid, |spares| spares.remove(&spec));
@@ -131,15 +131,15 @@ impl Shared {
         if self.memory().pool(uuid).is_none_or(is_still) {
             return Ok(());
         }
-        let forgets = format!("ashlar pool spare remove {pool} {spec} forgets it");
+        let forgets = format!("`ashlar pool spare remove {pool} {spec}` forgets it");
         if is_gone(spec).await? {
-            let message = format!("{spec} is gone, and is taken once it is back: {forgets}");
+            let message = format!("{spec} is gone; the pool can take it once it is back. {forgets}");
             return Err(ApiError::new(ErrorKind::Conflict, "drive", message));
         }
         let what = if now.is_some() { "another drive than" } else { "nothing that can be told for" };
         let message = format!(
-            "{spec} leads to {what} the one that became a spare, and is left alone: {forgets}, and \
-             ashlar pool spare add takes what is to be a spare now"
+            "{spec} leads to {what} the one that became a spare, so Ashlar leaves it alone. \
+             {forgets}; `ashlar pool spare add` then adds the drive that you want as a spare"
         );
         Err(ApiError::new(ErrorKind::Conflict, "another_drive", message))
     }

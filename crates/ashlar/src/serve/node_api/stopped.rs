@@ -32,8 +32,8 @@ pub(super) fn deaths(config: &Config) -> Deaths {
         if let Err(error) = last_words.note_within(pool, NOTE_MAX) {
             let file = last_words.path().display();
             logging::print(&format!(
-                "the end that comes now cannot be noted in {file}: {error}; it is the work of pool \
-                 {pool}, which the next start opens again as if nothing had happened"
+                "pool {pool} ends the daemon, and that cannot be noted in {file}: {error}. The \
+                 next start opens the pool as if nothing had happened"
             ));
         }
     });
@@ -45,9 +45,9 @@ pub(super) fn keep_closed(deaths: &Deaths, memory: &mut Memory) {
     for uuid in deaths.suspects() {
         let Some(pool) = memory.pool(&uuid).map(|pool| pool.name.clone()) else { continue };
         let why = format!(
-            "its work or its opening has ended the daemon twice within a minute, so that it stays \
-             closed: ashlar pool import {pool} opens it, and ashlar serve --open-all all such pools; \
-             please report what the log says of the end"
+            "its work or its opening has ended the daemon twice within a minute, so it stays \
+             closed: `ashlar pool import {pool}` opens it, `ashlar serve --open-all` all such \
+             pools. Please report what the log says of the end"
         );
         tracing::error!(pool, "the pool is not opened: {why}");
         memory.is_not_open(&uuid, NotOpen::Stopped(why));
@@ -101,10 +101,11 @@ impl Shared {
 /// `is_volatile`: its drives were memory.
 fn why_stopped(StoppedPool { name, why, .. }: &StoppedPool, is_volatile: bool) -> String {
     let left = if is_volatile {
-        "its drives were memory, and what they held is gone: ashlar pool export makes this node forget it"
+        "its drives were in memory, and what they held is gone: `ashlar pool export` makes this \
+         node forget the pool"
             .to_owned()
     } else {
-        format!("what was acknowledged is on its drives, and ashlar pool import {name} opens it again")
+        format!("what was acknowledged is on its drives, and `ashlar pool import {name}` opens it again")
     };
     format!("a fault in Ashlar itself has taken it out of service: {why}; {left}; please report this")
 }

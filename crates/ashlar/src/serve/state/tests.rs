@@ -103,7 +103,7 @@ fn a_node_is_served_by_its_file_where_none_can_be_written_and_all_is_written_lat
     obstruct(directory.path());
     let mut dir = StateDir::open(directory.path()).unwrap();
     assert_eq!(dir.node.subsystem(), subsystem);
-    assert!(dir.warning().unwrap().contains("what it says still holds"));
+    assert!(dir.warning().unwrap().contains("the file still describes the node completely"));
     dir.change(|node| node.pools.push(pool("tank")));
     assert_eq!(dir.unwritten_of("tank"), ["that pool 'tank' is one of this node"]);
     let said = dir.warning().unwrap();

@@ -48,6 +48,6 @@ fn an_address_that_another_one_includes_is_refused_with_both() {
 fn what_is_no_address_is_refused_with_its_key() {
     assert!(refused(&["somewhere"], &["none"]).contains("listen: 'somewhere' is not an address"));
     assert!(refused(&["10.0.0.1:1"], &["10.0.0.1"]).contains("discovery: '10.0.0.1' is not an address"));
-    assert!(refused(&["10.0.0.1:1"], &["none", "10.0.0.1:2"]).contains("'none' stands alone"));
+    assert!(refused(&["10.0.0.1:1"], &["none", "10.0.0.1:2"]).contains("give 'none' alone"));
     assert!(refused(&[], &["none"]).contains("listen names no address"));
 }

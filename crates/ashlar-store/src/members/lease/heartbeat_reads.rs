@@ -1,4 +1,4 @@
-//! What looks at the beats say, and what follows from it.
+//! What a read of the heartbeats says, and what the lease does with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use ashlar_format::root::Root;
 
 use super::{CONTESTED, LEASE, after};
 
-/// What a look at a drive says of the pool.
+/// What a read of the heartbeat on a drive says of the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum View {
     Ours,
@@ -32,8 +32,8 @@ pub(super) fn looks_wanted(parity: usize, members: usize) -> usize {
     (parity + 1).min(members.div_ceil(2))
 }
 
-/// Looks in a row that a drive may refuse where it is needed: nothing else is asked of it while
-/// nothing is certain, by which it would be found out.
+/// Reads in a row that a drive may refuse where the lease needs it: while the lease is not certain
+/// nothing else is asked of the drive that would find it out.
 const REFUSED_MAX: u32 = 3;
 
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ struct Look {
     is_ours: bool,
 }
 
-/// It is not certain whose the pool is.
+/// Another node may have the lease: it is contested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Contested {
     since: Nanos,
@@ -86,15 +86,16 @@ impl Looks {
         self.refused.remove(&drive);
     }
 
-    /// A drive has refused to be looked at. Returns whether it has done so often enough to be given
-    /// up, if the others do not say whose the pool is without it.
+    /// A drive has refused a read of its heartbeat. Returns whether it has done so often enough to
+    /// be given up, if the others do not confirm the lease without it.
     pub fn note_refused(&mut self, drive: DriveId) -> bool {
         let refused = self.refused.entry(drive).or_default();
         *refused += 1;
         *refused >= REFUSED_MAX
     }
 
-    /// Whether so many of the `working` drives as are `needed` have said of late whose the pool is.
+    /// Whether as many of the `working` drives as are `needed` have said within [`LEASE`] who has
+    /// the pool.
     pub fn are_enough(&self, working: &[DriveId], needed: usize, now: Nanos) -> bool {
         let newest = working.iter().filter_map(|drive| self.newest.get(drive));
         seen_on(newest, needed).is_some_and(|began| now < after(began, LEASE))
