@@ -26,7 +26,7 @@ use futures_util::future::join_all;
 
 use crate::base::activity::Activity;
 use crate::base::root_watch::RootWatch;
-use crate::checkpoint::catalog_pages::CatalogPages;
+use crate::checkpoint::catalog_pages::{CatalogPages, Due};
 use crate::checkpoint::table::TableTrees;
 use crate::checkpoint::table::{InlineLeaves, Tree};
 use crate::map::shard::Shard;
@@ -175,7 +175,8 @@ impl<W: World> Pool<W> {
             (self.allocation_targets(), self.space.segments.borrow().reclaimable(floor));
         self.members(generation, &reclaimable)?;
         let segments = self.space.segments.borrow();
-        let claim = self.claim_of_checkpoint(&segments, &homes, &reclaimable);
+        let takes_last = self.checkpoint_may_take_last(&segments, &homes, &reclaimable);
+        let claim = if takes_last { Claim::Last } else { Claim::Checkpoint };
         self.checkpoint.claim.set(claim);
         let mut catalog = self.catalog.borrow_mut();
         catalog.usages = self.space.ledger.usages();
@@ -183,7 +184,7 @@ impl<W: World> Pool<W> {
         catalog.rebuilt_bytes = self.jobs.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.jobs.rebalance.done.bytes();
         let mut catalog = catalog.clone();
-        if claim != Claim::Last && segments.usable_striped() < CHECKPOINT_MIN {
+        if !takes_last && segments.usable_striped() < CHECKPOINT_MIN {
             // It would halt the pool, and what jobs have done is not worth that.
             self.checkpoint.catalog_pages.borrow().leave_work_of_jobs_as_written(&mut catalog);
         }
@@ -207,20 +208,7 @@ impl<W: World> Pool<W> {
         catalog.usages = self.space.ledger.usages();
         pages.leave_work_of_jobs_as_written(&mut catalog);
         let is_stale = |shard: &Shard| shard.index.is_stale() || shard.buffer.fresh_len() > 0;
-        pages.are_stale_for(&catalog) || self.map.shards.borrow().iter().any(is_stale)
-    }
-
-    /// A start has to come to a root, or the pool cannot be opened any more: the last segment is
-    /// for that. Another checkpoint takes it only if its root gives one back.
-    fn claim_of_checkpoint(
-        &self,
-        segments: &Segments,
-        homes: &[DriveId],
-        reclaimable: &BTreeSet<SegmentId>,
-    ) -> Claim {
-        let gives_back =
-            || self.membership.joining.get().is_some() || segments.has_room_after(reclaimable, homes);
-        if self.is_recovering() || gives_back() { Claim::Last } else { Claim::Checkpoint }
+        !matches!(pages.due(&catalog), Due::Nothing) || self.map.shards.borrow().iter().any(is_stale)
     }
 
     /// The members as they are now; those that have become absent, since this root. Those that no

@@ -41,6 +41,18 @@ pub(crate) struct CatalogPages {
     list_moves: bool,
 }
 
+/// What of a catalog a checkpoint has to write.
+pub(crate) enum Due {
+    Nothing,
+    /// All of it is one page.
+    Whole(Vec<u8>),
+    /// Those that have changed, and those that are to be forgotten.
+    Items {
+        changed: Vec<ItemKey>,
+        gone: Vec<ItemKey>,
+    },
+}
+
 impl CatalogPages {
     /// The page that was found on the drives, and the catalog that it is.
     pub fn loaded_whole(written: Catalog, page: Vec<u8>, at: Pointer) -> Self {
@@ -88,25 +100,22 @@ impl CatalogPages {
         self.list_moves |= self.list.iter().any(inside) || self.directories.iter().any(|(_, at)| inside(at));
     }
 
-    /// Items that are to be written for a catalog, and those that are gone.
-    fn due(&self, catalog: &Catalog) -> (Vec<ItemKey>, Vec<ItemKey>) {
+    /// What is to be written of a catalog.
+    pub fn due(&self, catalog: &Catalog) -> Due {
+        if let Some(page) = whole_page(catalog) {
+            let is_written = self.whole.as_ref().is_some_and(|(written, _)| *written == page);
+            return if is_written { Due::Nothing } else { Due::Whole(page) };
+        }
         let keys = catalog.item_keys();
         let is_due = |item: &ItemKey| {
             !self.items.contains_key(item)
                 || self.moving.contains(item)
                 || catalog.has_changed(*item, &self.written)
         };
-        let gone = self.items.keys().filter(|item| !keys.contains(item)).copied().collect();
-        (keys.iter().filter(|item| is_due(item)).copied().collect(), gone)
-    }
-
-    /// Whether anything of this catalog is to be written.
-    pub fn are_stale_for(&self, catalog: &Catalog) -> bool {
-        if let Some(whole) = whole_page(catalog) {
-            return self.whole.as_ref().is_none_or(|(written, _)| *written != whole);
-        }
-        let (due, gone) = self.due(catalog);
-        !due.is_empty() || !gone.is_empty() || self.list_moves
+        let changed: Vec<ItemKey> = keys.iter().filter(|item| is_due(item)).copied().collect();
+        let gone: Vec<ItemKey> = self.items.keys().filter(|item| !keys.contains(item)).copied().collect();
+        let is_nothing = changed.is_empty() && gone.is_empty() && !self.list_moves;
+        if is_nothing { Due::Nothing } else { Due::Items { changed, gone } }
     }
 
     /// The directories of the items, in order.
@@ -134,12 +143,11 @@ impl CatalogPages {
 impl<W: World> Pool<W> {
     /// Writes what has changed of the catalog. Returns where it begins.
     pub(super) async fn write_catalog(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
-        if !self.checkpoint.catalog_pages.borrow().are_stale_for(catalog) {
-            return Ok(self.checkpoint.roots.newest().catalog);
-        }
-        match whole_page(catalog) {
-            Some(page) => self.write_whole_catalog(catalog, page).await.map(Some),
-            None => self.write_catalog_in_items(catalog).await,
+        let due = self.checkpoint.catalog_pages.borrow().due(catalog);
+        match due {
+            Due::Nothing => Ok(self.checkpoint.roots.newest().catalog),
+            Due::Whole(page) => self.write_whole_catalog(catalog, page).await.map(Some),
+            Due::Items { changed, gone } => self.write_catalog_in_items(catalog, changed, gone).await,
         }
     }
 
@@ -156,17 +164,19 @@ impl<W: World> Pool<W> {
         Ok(at)
     }
 
-    async fn write_catalog_in_items(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
-        let whole = self.checkpoint.catalog_pages.borrow_mut().whole.take();
-        self.discard_catalog_pages(whole.into_iter().map(|(_, at)| at));
-        let (due, gone) = self.checkpoint.catalog_pages.borrow().due(catalog);
+    async fn write_catalog_in_items(
+        &self,
+        catalog: &Catalog,
+        changed: Vec<ItemKey>,
+        gone: Vec<ItemKey>,
+    ) -> Result<Option<Pointer>, CheckpointError> {
         for item in gone {
             let entry = self.checkpoint.catalog_pages.borrow_mut().items.remove(&item);
             self.discard_catalog_pages(entry.into_iter().flat_map(|entry| entry.pages));
         }
         let mut some = Vec::new();
         let mut pages = 0;
-        for item in due {
+        for item in changed {
             let bytes = catalog.encode_item(item);
             pages += bytes.len().div_ceil(PAGE_BYTES_MAX);
             some.push((item, bytes));
@@ -177,6 +187,8 @@ impl<W: World> Pool<W> {
         }
         self.write_catalog_items(some).await?;
         self.checkpoint.catalog_pages.borrow_mut().written = catalog.clone();
+        let whole = self.checkpoint.catalog_pages.borrow_mut().whole.take();
+        self.discard_catalog_pages(whole.into_iter().map(|(_, at)| at));
         self.write_catalog_directories().await?;
         self.write_catalog_list().await
     }

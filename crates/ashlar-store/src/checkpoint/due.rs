@@ -1,6 +1,9 @@
 //! When a checkpoint is due: what has gathered since the last one, and how much may.
 
+use std::collections::BTreeSet;
+
 use ashlar_block::{DriveId, SECTOR_BYTES, World};
+use ashlar_format::location::SegmentId;
 
 use crate::base::options::REPLAY_RECORD_BYTES;
 use crate::map::buffer::UPDATE_BYTES_MAX;
@@ -105,11 +108,23 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Whether a checkpoint may take a segment: the last is for the next start, unless its root
-    /// gives one back. One that finds none halts the pool.
+    /// Whether a checkpoint may take a segment. One that finds none halts the pool.
     pub fn checkpoint_has_room(&self, segments: &Segments, homes: &[DriveId]) -> bool {
         segments.usable_striped() >= CHECKPOINT_MIN
-            || segments.has_room_after(&segments.reclaimable(self.writer.lsns.floor()), homes)
+            || self.checkpoint_may_take_last(segments, homes, &segments.reclaimable(self.writer.lsns.floor()))
+    }
+
+    /// Whether a checkpoint may take the last segment. That is for the next start, which has to
+    /// come to a root, or the pool cannot be opened any more: another checkpoint takes it only if
+    /// its root gives one back.
+    pub fn checkpoint_may_take_last(
+        &self,
+        segments: &Segments,
+        homes: &[DriveId],
+        reclaimable: &BTreeSet<SegmentId>,
+    ) -> bool {
+        let joins = self.membership.joining.get().is_some();
+        self.is_recovering() || joins || segments.has_room_after(reclaimable, homes)
     }
 
     /// Whether a checkpoint would find room for what it has to write.
