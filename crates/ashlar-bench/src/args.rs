@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT")]
     pub load: Option<String>,
     /// How long each load is measured on each server, all rounds together [default: 1; of silent
-    /// connections 20, of bandwidth 15]
+    /// connections 20, of bandwidth 15, of steady 5]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
     /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent
@@ -67,6 +67,8 @@ pub enum Section {
     Device,
     /// Volumes of pools of level 5 and 6
     Store,
+    /// Volumes that were overwritten until garbage is collected as fast as it comes
+    Steady,
     /// How often a block is copied between socket and drive
     Copies,
     /// A daemon with connected hosts and nothing to do, before and after a load

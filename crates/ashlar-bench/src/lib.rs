@@ -36,6 +36,7 @@ mod rounds;
 mod scale;
 mod servers;
 mod silent;
+mod steady;
 mod store;
 mod table;
 mod targets;
@@ -96,6 +97,8 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<store::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    steady: Option<steady::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<copies::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<idle::Report>,
@@ -133,6 +136,8 @@ impl Section {
             Section::Silent => (20.0, 20),
             // Checkpoints come once in a while: each round is to have some.
             Section::Bandwidth => (15.0, 5),
+            // Likewise, and garbage is to be collected in each.
+            Section::Steady => (5.0, 5),
             _ => (1.0, 5),
         }
     }
@@ -192,6 +197,7 @@ impl Report {
             Section::Wire => self.wire.insert(wire::measure(settings)?).shown(),
             Section::Device => self.device.insert(device::measure(settings)?).shown(),
             Section::Store => self.store.insert(store::measure(settings)?).shown(),
+            Section::Steady => self.steady.insert(steady::measure(settings)?).shown(),
             Section::Copies => self.copies.insert(copies::measure(settings)?).shown(),
             Section::Idle => self.idle.insert(idle::measure(&settings.program)?).shown(),
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),

@@ -51,6 +51,8 @@ pub struct Summary {
     pub p50_us: f64,
     /// Latency that 99 % of the operations stay below.
     pub p99_us: f64,
+    /// Latency that 999 of 1,000 operations stay below.
+    pub p999_us: f64,
     /// Processor time that the server spends on an operation.
     pub cpu_us_per_operation: f64,
     /// Operations that the server does with a second of processor time.
@@ -145,6 +147,7 @@ impl Rounds {
             bytes_per_second: middle(|figures| figures.bytes_per_second),
             p50_us: middle(|figures| figures.latency.p50_us),
             p99_us: middle(|figures| figures.latency.p99_us),
+            p999_us: middle(|figures| figures.latency.p999_us),
             cpu_us_per_operation: middle(cpu_seconds) * 1e6,
             operations_per_cpu_second: middle(|figures| figures.operations_per_cpu_second.unwrap_or(0.0)),
         }

@@ -13,6 +13,8 @@ pub enum Topic {
     Wire,
     /// Volumes of pools.
     Store,
+    /// Volumes that were overwritten for long.
+    Steady,
     /// Copies, and allocations.
     Copies,
     /// Garbage collection.
@@ -96,6 +98,18 @@ impl Target {
         "compressed, parity-protected 4 KiB writes per processor second",
         Bound::AtLeast(100_000.0),
     );
+    pub const STEADY_READ: Target =
+        target(Topic::Steady, "4 KiB reads: processor time, µs", Bound::AtMost(2.7));
+    pub const STEADY_LARGE_READ: Target =
+        target(Topic::Steady, "128 KiB reads: processor time, µs", Bound::AtMost(40.0));
+    pub const STEADY_WRITE: Target =
+        target(Topic::Steady, "4 KiB writes: processor time, µs", Bound::AtMost(6.0));
+    pub const STEADY_LARGE_WRITE: Target =
+        target(Topic::Steady, "128 KiB writes: processor time, µs", Bound::AtMost(90.0));
+    pub const STEADY_SPREAD: Target =
+        target(Topic::Steady, "128 KiB writes: 99th percentile / median", Bound::AtMost(3.0));
+    pub const STEADY_P999: Target =
+        target(Topic::Steady, "single 4 KiB writes: 99.9th percentile, ms", Bound::AtMost(0.3));
     pub const COPIES_WRITTEN: Target =
         target(Topic::Copies, "copies of a written block, compression not counted", Bound::AtMost(1.0));
     pub const COPIES_READ: Target =
@@ -325,6 +339,7 @@ fn topic_name(topic: Topic) -> String {
     let name = match topic {
         Topic::Wire => "wire",
         Topic::Store => "store",
+        Topic::Steady => "steady state",
         Topic::Copies => "copies",
         Topic::Collection => "garbage collection",
         Topic::MemoryAndTime => "memory and time",
