@@ -116,10 +116,7 @@ impl Cramped {
         self.lose_one().await;
         self.world.sleep(REBUILD).await;
         self.ask_for_checkpoints().await;
-        let platter = platters(1, CHUNKS, CHUNK_BYTES).remove(0);
-        let added = self.pool.add_drive(SimDrive::new(&self.world, &platter), None).await;
-        added.unwrap_or_else(|error| panic!("{error}; {}", self.told()));
-        self.platters.push(platter);
+        self.add_one().await;
         self.world.sleep(10 * REBUILD).await;
         let status = self.pool.status();
         assert!(status.rebuild.is_none(), "{:?}; {}", status.rebuild, self.told());
@@ -225,6 +222,13 @@ impl Cramped {
         self.platters.remove(lost).0.borrow_mut().gone = true;
     }
 
+    async fn add_one(&mut self) {
+        let platter = platters(1, CHUNKS, CHUNK_BYTES).remove(0);
+        let added = self.pool.add_drive(SimDrive::new(&self.world, &platter), None).await;
+        added.unwrap_or_else(|error| panic!("{error}; {}", self.told()));
+        self.platters.push(platter);
+    }
+
     async fn ask_for_checkpoints(&mut self) {
         for _ in 0..REQUESTS {
             self.ask_for_a_checkpoint().await;
@@ -253,10 +257,17 @@ impl Cramped {
         }
     }
 
+    /// A pool that has lost two drives may have no segment left for its maps: then it has to be given
+    /// a drive first.
     async fn trim(&mut self, first: u64, blocks: u64) {
-        self.pool.zero(self.volume, Lba(first), blocks).await.unwrap_or_else(|error| {
-            panic!("a trim in a full pool: {error}; {}", self.told());
-        });
+        if let Err(error) = self.pool.zero(self.volume, Lba(first), blocks).await {
+            let lacks_segments = error.to_string().contains("no room left for its maps");
+            assert!(lacks_segments && self.level.parity() > 1, "{error}; {}", self.told());
+            self.add_one().await;
+            self.pool.zero(self.volume, Lba(first), blocks).await.unwrap_or_else(|error| {
+                panic!("a trim once there is another drive: {error}; {}", self.told());
+            });
+        }
         self.written[first as usize..(first + blocks) as usize].fill(false);
     }
 

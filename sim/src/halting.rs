@@ -150,6 +150,10 @@ fn halt_while_one_comes_back(seed: u64) {
         let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
         let pool = make(&own, &platters).await;
         pool.fail_drive(DriveId(1), false).await.expect("one may be lost");
+        // What a rebuild writes would halt the pool first.
+        while pool.status().is_degraded() {
+            own.sleep(Duration::from_millis(10)).await;
+        }
         pool.forget_lost(DriveId(1)).await.expect("it is lost");
         for lost in [0, 2] {
             platters[lost].0.borrow_mut().gone = true;

@@ -34,7 +34,7 @@ use crate::members::add::Joining;
 use crate::members::{Loss, losses_by_root};
 use crate::pool::Pool;
 use crate::space::capacity::CHECKPOINT_MIN;
-use crate::space::segments::{Claim, Redundancy, Segments, Shape};
+use crate::space::segments::{Claim, Redundancy, Shape};
 use crate::space::window::Window;
 use crate::writer::pages::AppendError;
 

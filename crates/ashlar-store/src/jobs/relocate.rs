@@ -61,7 +61,6 @@ pub(crate) struct Lane {
     pieces: Pieces,
     step_rows: u32,
     bytes_written: u64,
-    share: TimeShare,
 }
 
 impl Lane {
@@ -182,7 +181,6 @@ impl<W: World> Pool<W> {
             pieces: Pieces::new(),
             step_rows: 0,
             bytes_written: 0,
-            share: TimeShare::default(),
         })
     }
 
@@ -195,24 +193,28 @@ impl<W: World> Pool<W> {
         self.begin_beside(activity, self.clone().run_lane(lane));
     }
 
-    /// Copies it step by step, each after the others' share of the time.
+    /// Copies it step by step, each after the others' share of the time. The last step has its
+    /// pause, too, before another lane may begin.
     async fn run_lane(self: Rc<Self>, mut lane: Lane) {
-        loop {
+        let share = TimeShare::default();
+        let mut stands = Relocated::Part;
+        while stands == Relocated::Part {
             let begun = self.world.now();
-            let stands = self.lane_step(&mut lane).await;
+            stands = self.lane_step(&mut lane).await;
             if stands != Relocated::Part {
-                return self.lane_ended(lane, stands);
+                self.lane_has_done(&lane, stands);
             }
             let ended = self.world.now();
-            lane.share.stepped(begun, ended, self.rebuild_share(ended));
-            self.pause_lane(&lane).await;
+            share.stepped(begun, ended, self.rebuild_share(ended));
+            self.pause_lane(&share).await;
         }
+        self.next_lane_may_begin();
     }
 
     /// Leaves the drives to others until the next step may begin. What has changed meanwhile, the
     /// next step finds out.
-    async fn pause_lane(&self, lane: &Lane) {
-        let pause = lane.share.wait(self.world.now());
+    async fn pause_lane(&self, share: &TimeShare) {
+        let pause = share.wait(self.world.now());
         if pause.is_zero() {
             return self.world.yield_now().await;
         }
@@ -267,18 +269,29 @@ impl<W: World> Pool<W> {
         Relocated::Whole
     }
 
-    /// The lane is over.
-    pub fn lane_ended(&self, lane: Lane, ended: Relocated) {
-        if ended != Relocated::Whole {
+    /// Nothing more is done for the lane's segment.
+    fn lane_has_done(&self, lane: &Lane, stands: Relocated) {
+        if stands != Relocated::Whole {
             self.space.segments.borrow_mut().give_up_move(lane.segment);
         }
-        let relocation = &self.jobs.relocation;
-        relocation.bytes_begun.set(relocation.bytes_begun.get() - lane.bytes_written);
-        relocation.lanes.set(relocation.lanes() - 1);
+        let bytes_begun = &self.jobs.relocation.bytes_begun;
+        bytes_begun.set(bytes_begun.get() - lane.bytes_written);
         match lane.purpose {
-            Purpose::Restore => self.restored(&lane, ended),
-            Purpose::Spread => self.spread(&lane, ended),
+            Purpose::Restore => self.restored(lane, stands),
+            Purpose::Spread => self.spread(lane, stands),
         }
+    }
+
+    fn next_lane_may_begin(&self) {
+        let relocation = &self.jobs.relocation;
+        relocation.lanes.set(relocation.lanes() - 1);
+    }
+
+    /// The lane is over.
+    #[cfg(test)]
+    pub fn lane_ended(&self, lane: Lane, stands: Relocated) {
+        self.lane_has_done(&lane, stands);
+        self.next_lane_may_begin();
     }
 
     async fn copy_rows(&self, lane: &mut Lane) -> Result<Relocated, Relocated> {

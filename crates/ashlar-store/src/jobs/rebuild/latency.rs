@@ -17,7 +17,7 @@ const ANSWERS_MIN: u64 = 100;
 
 /// The share that a rebuild begins with, in thousandths: hosts are not to pay for what is found out
 /// about them.
-const SHARE_FIRST: u16 = 200;
+const SHARE_FIRST: u16 = 50;
 
 /// What it has in any case, or a latency that hosts never have would keep it from its end.
 const SHARE_MIN: u16 = 10;
