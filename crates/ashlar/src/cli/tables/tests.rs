@@ -69,11 +69,11 @@ fn why_a_drive_was_lost_stands_below_the_table_of_drives() {
 #[test]
 fn a_scrub_that_runs_says_what_is_left_and_judges_nothing_that_it_has_not_seen() {
     let running = |scrub: Scrub| scrubbed(&Scrub { states: vec!["running".to_owned()], ..scrub });
-    assert_eq!(running(Scrub::default()), "a scrub is 0.0 % done, 0B looked at");
+    assert_eq!(running(Scrub::default()), "a scrub is 0.0 % done, 0B checked");
     let half = Scrub { done_percent: 50.0, checked_bytes: 1 << 30, ..Scrub::default() };
     assert_eq!(
         running(Scrub { left_bytes: Some(1 << 30), eta_seconds: Some(7), ..half }),
-        "a scrub is 50.0 % done, 1GiB looked at, 1GiB left, 7s to go; nothing was wrong so far"
+        "a scrub is 50.0 % done, 1GiB checked, 1GiB left, 7s to go; nothing was wrong so far"
     );
 }
 

@@ -37,7 +37,7 @@ fn a_rebuild_that_makes_hosts_wait_soon_takes_next_to_nothing_and_recovers_when_
         answer(&holding, 200, 9);
         shares.push(holding.share(TARGET, at(500 * window)));
     }
-    assert_eq!(shares, [100, 50, 25, 12, 10, 10, 10]);
+    assert_eq!(shares, [25, 12, 10, 10, 10, 10, 10]);
     answer(&holding, 200, 1);
     assert_eq!(holding.share(TARGET, at(4000)), 12);
     // Nobody waits: all of the time is its own, little by little.
@@ -76,14 +76,14 @@ fn few_answers_in_time_are_waited_for_and_a_late_one_is_not() {
     answer(&holding, 89, 1);
     assert_eq!(holding.share(TARGET, at(700)), SHARE_FIRST);
     answer(&holding, 1, 1);
-    assert_eq!(holding.share(TARGET, at(800)), 250);
+    assert_eq!(holding.share(TARGET, at(800)), 62);
     answer(&holding, 10, 1);
     answer(&holding, 1, 9);
-    assert_eq!(holding.share(TARGET, at(1300)), 125);
+    assert_eq!(holding.share(TARGET, at(1300)), 31);
     // Not for ever: there are hosts that want something once in a while.
     answer(&holding, 10, 1);
-    assert_eq!(holding.share(TARGET, at(6299)), 125);
-    assert_eq!(holding.share(TARGET, at(6300)), 156);
+    assert_eq!(holding.share(TARGET, at(6299)), 31);
+    assert_eq!(holding.share(TARGET, at(6300)), 38);
 }
 
 #[test]
