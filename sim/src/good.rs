@@ -65,19 +65,20 @@ impl GoodDrives {
         main: impl AsyncFnOnce(Good) -> Result<T, String> + 'static,
     ) -> Result<T, String> {
         let platters = platters(self.count, self.chunks, self.chunk_bytes);
-        run_on(platters, Level::RAID5, self.chunk_bytes, options, main)
+        run_on(1, platters, Level::RAID5, self.chunk_bytes, options, main)
     }
 }
 
-/// Makes a pool on these drives, and does `main` with it.
+/// Makes a pool on these drives in the world of a seed, and does `main` with it.
 pub fn run_on<T: 'static>(
+    seed: u64,
     platters: Vec<SharedPlatter>,
     level: Level,
     chunk_bytes: u32,
     options: Options,
     main: impl AsyncFnOnce(Good) -> Result<T, String> + 'static,
 ) -> Result<T, String> {
-    let world = SimWorld::new(1, Nanos(0), WallClock::Right);
+    let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
     let result = Rc::new(Cell::new(None));
     let (own, answer) = (world.clone(), result.clone());
     let done = async move {

@@ -15,5 +15,8 @@ fn one_that_has_ended_names_what_it_has_left_out_and_what_was_refused() {
     assert_eq!(trimmed(&trim("finished")), "the drives know of 8GiB of free space");
     let trim = Trim { refusals: 2, skipped_drives: vec!["drive-1".to_owned()], ..trim("finished") };
     let said = trimmed(&trim);
-    assert!(said.ends_with("refused 2 times, and the log says why; these take no discards: drive-1"), "{said}");
+    assert!(
+        said.ends_with("refused 2 times, and the log says why; these take no discards: drive-1"),
+        "{said}"
+    );
 }
