@@ -9,7 +9,7 @@ use ashlar_load::load::{Content, Direction, Load};
 use ashlar_load::ratio::Ratio;
 use serde::Serialize;
 
-use super::daemon::{DRIVES, Daemon, PoolPlan, VolumePlan, memory_drives};
+use super::daemon::{DRIVES, Daemon, PoolPlan, memory_drives};
 use super::device::start_device;
 use super::fill::{connect, fill, write_each};
 use super::progress::Progress;
@@ -110,10 +110,8 @@ impl Rig {
         let drive_bytes = settings.volume_bytes / (drives as u64 - 1).max(1);
         let drives = memory_drives(drive_bytes).into_iter().take(drives).collect();
         daemon.create_pool(PoolPlan { name: POOL, level, drives, chunk_bytes: None })?;
-        let size = ByteSize(settings.volume_bytes / 2);
-        let plan =
-            VolumePlan { pool: POOL, name: "v0", size, compression: content != Content::Incompressible };
-        Ok(Rig { level, content, volume: daemon.create_volume_of(plan)?, _daemon: daemon })
+        let volume = daemon.create_volume(POOL, "v0", ByteSize(settings.volume_bytes / 2))?;
+        Ok(Rig { level, content, volume, _daemon: daemon })
     }
 
     /// Fills the volume, and overwrites it until garbage is everywhere.
