@@ -257,8 +257,8 @@ impl Cramped {
         }
     }
 
-    /// A pool that has lost two drives may have no segment left for its maps: then it has to be given
-    /// a drive first.
+    /// A pool that has lost two drives may have no segment left for its maps: then it has to be
+    /// given a drive first.
     async fn trim(&mut self, first: u64, blocks: u64) {
         if let Err(error) = self.pool.zero(self.volume, Lba(first), blocks).await {
             let lacks_segments = error.to_string().contains("no room left for its maps");

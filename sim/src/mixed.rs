@@ -19,8 +19,8 @@ const VOLUME_BLOCKS: u64 = 1 << 20;
 const WRITE_BLOCKS: u64 = 8;
 /// Writes outstanding.
 const DEPTH: u64 = 4;
-/// Of seven seeds one ends with 88 % of what was said to be safe, on four drives and three that were
-/// added: docs/reliability.md, "What is open".
+/// Of seven seeds one ends with 88 % of what was said to be safe, on four drives and three that
+/// were added: docs/reliability.md, "What is open".
 const SEED: u64 = 2;
 /// Part of what is said to be safe to write that must fit, records included, in percent.
 const HONEST_PERCENT: u64 = 90;
