@@ -205,7 +205,7 @@ impl Daemon {
         let drives = self.pool(pool)?.drives;
         let used = drives.into_iter().find(|drive| drive.states.iter().any(|state| state == "online"));
         let drive = used.context("the pool has no drives")?.name;
-        let path = format!("/pools/{pool}/fail-drive");
+        let path = format!("/pools/{pool}/fail-drive?confirm=true");
         let request = FailDrive { drive, force: false };
         let failed = self.client.send_body(Method::POST, &path, &request);
         self.runtime.block_on(failed).map(|_: Pool| ())
