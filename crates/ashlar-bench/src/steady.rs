@@ -22,18 +22,18 @@ const POOL: &str = "steady";
 /// A level, and drives of its pool.
 const LEVELS: [(&str, usize); 2] = [("0", 1), ("5", DRIVES)];
 const CONTENTS: [Content; 2] = [Content::Incompressible, Content::Compressible];
-/// Overwritten so often before anything is measured, in random order.
+/// Overwritten so often before anything is measured, in random order, by writes as large as those
+/// of the loads that follow.
 const OVERWRITES: u64 = 3;
-/// As most hosts overwrite.
-const OVERWRITE_BYTES: u32 = 4 << 10;
-/// Which way, bytes of an operation, and operations outstanding on one connection. Writes are last:
-/// they leave the most to be collected.
+/// Which way, bytes of an operation, and operations outstanding on one connection. Large ones come
+/// first, while what they find lies as they write it; writes last: they leave the most to be
+/// collected.
 const SHAPES: [(Direction, u32, u32); 5] = [
-    (Direction::Read, 4 << 10, 128),
     (Direction::Read, 128 << 10, 32),
+    (Direction::Write, 128 << 10, 32),
+    (Direction::Read, 4 << 10, 128),
     (Direction::Write, 4 << 10, 1),
     (Direction::Write, 4 << 10, 128),
-    (Direction::Write, 128 << 10, 32),
 ];
 
 /// Every load on every pool.
@@ -77,16 +77,21 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 
 async fn measure_all(settings: &Settings) -> anyhow::Result<Report> {
     let (device, wanted) = (start_device()?, loads(settings));
-    let progress = Progress::new("steady", LEVELS.len() * CONTENTS.len() * (wanted.len() + 1));
+    let by_size: Vec<&[Load]> = wanted.chunk_by(|load, next| load.bytes == next.bytes).collect();
+    let steps = wanted.len() + by_size.len();
+    let progress = Progress::new("steady", LEVELS.len() * CONTENTS.len() * steps);
     let mut loads = Vec::new();
     for (level, drives) in LEVELS {
         for content in CONTENTS {
-            progress.begin(&format!("level {level}: overwriting {OVERWRITES} times"));
             let rig = Rig::start(settings, level, drives, content)?;
-            rig.overwrite().await?;
-            for load in &wanted {
-                progress.begin(&format!("level {level}: {}", table::load_name(load)));
-                loads.push(rig.measure(&device, settings, *load).await?);
+            fill(&rig.volume, content).await?;
+            for of_size in &by_size {
+                progress.begin(&format!("level {level}: overwriting {OVERWRITES} times"));
+                rig.overwrite(of_size[0].bytes).await?;
+                for load in *of_size {
+                    progress.begin(&format!("level {level}: {}", table::load_name(load)));
+                    loads.push(rig.measure(&device, settings, *load).await?);
+                }
             }
         }
     }
@@ -114,15 +119,14 @@ impl Rig {
         Ok(Rig { level, content, volume, _daemon: daemon })
     }
 
-    /// Fills the volume, and overwrites it until garbage is everywhere.
-    async fn overwrite(&self) -> anyhow::Result<()> {
-        fill(&self.volume, self.content).await?;
+    /// Overwrites the volume, `bytes` at a time, until garbage is everywhere.
+    async fn overwrite(&self, bytes: u32) -> anyhow::Result<()> {
         let (controller, namespace) = connect(&self.volume).await?;
-        let blocks_each = u64::from(OVERWRITE_BYTES / namespace.lba_bytes());
+        let blocks_each = u64::from(bytes / namespace.lba_bytes());
         let places = namespace.blocks() / blocks_each;
         let random = Rc::new(RefCell::new(XorShift::new(1)));
         let place = move |_| random.borrow_mut().below(places) * blocks_each;
-        write_each(&namespace, self.content, OVERWRITE_BYTES, OVERWRITES * places, place).await?;
+        write_each(&namespace, self.content, bytes, OVERWRITES * places, place).await?;
         controller.disconnect().await;
         Ok(())
     }
@@ -194,6 +198,6 @@ impl Figures for Report {
 }
 
 const EXPLANATION: &str = "\
-Volumes of half their pool's size, filled and then overwritten three times in random order. CPU: processor time of\n\
-the daemon for an operation, garbage collection and checkpoints included. DEVICE: the same of a drive in memory that\n\
-is served without a pool. RATIO: the pool's beside that.";
+Volumes of half their pool's size, filled and then overwritten three times in random order, by writes as large as\n\
+the load's. CPU: processor time of the daemon for an operation, garbage collection and checkpoints included. DEVICE:\n\
+the same of a drive in memory that is served without a pool. RATIO: the pool's beside that.";

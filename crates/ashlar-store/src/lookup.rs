@@ -11,7 +11,7 @@ use ashlar_block::{Cause, IoError, World};
 use ashlar_format::ids::{Key, ShardId};
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{PageEntry, StoredLeaf, Value};
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join_all};
 use smallvec::SmallVec;
 
 use crate::map::cache::{Page, PageCache};
@@ -122,10 +122,23 @@ impl<W: World> Pool<W> {
         read.or_else(|error| if self.look(key, pages) == Look::Needs(needed) { Err(error) } else { Ok(()) })
     }
 
-    /// Reads the pages that looking up `key` needs into the cache; an error is left to the lookup
-    /// itself.
-    pub async fn prefetch(&self, key: &Key) {
-        let _ = self.lookup(key, |_| ()).await;
+    /// The newest values of `keys`, each as of a turn of its own: of those that no page has to be
+    /// read for, as of this one.
+    pub async fn lookup_each(&self, keys: impl Iterator<Item = Key>) -> Vec<Result<Value, IoError>> {
+        let at_hand = AtHand::new(&self.map.pages);
+        let (mut values, mut needy) = (Vec::new(), Vec::new());
+        for (index, key) in keys.enumerate() {
+            match self.look(&key, &at_hand) {
+                Look::Value(value) => values.push(Ok(value)),
+                Look::Needs(_) => {
+                    values.push(Ok(None));
+                    needy.push((index, key));
+                }
+            }
+        }
+        let read = join_all(needy.iter().map(|(_, key)| self.lookup(key, |value| value))).await;
+        needy.iter().zip(read).for_each(|((index, _), value)| values[*index] = value);
+        values
     }
 }
 

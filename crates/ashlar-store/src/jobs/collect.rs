@@ -184,14 +184,14 @@ impl<W: World> Pool<W> {
 
     /// The records whose fragments the map names, as moves; and why some could not be read.
     async fn live_items(&self, records: &[Record]) -> (Vec<Item>, Vec<IoError>) {
-        join_all(records.iter().map(|record| self.prefetch(&record.key))).await;
         let (mut live, mut errors) = (Vec::new(), Vec::new());
-        for record in records {
-            let current = self.lookup(&record.key, |value| {
-                value.filter(|pointer| Some(pointer.location) == record.location)
-            });
-            match current.await {
-                Ok(current) => live.extend(current.map(|pointer| Live { key: record.key, pointer })),
+        let values = self.lookup_each(records.iter().map(|record| record.key)).await;
+        for (record, value) in records.iter().zip(values) {
+            match value {
+                Ok(Some(pointer)) if Some(pointer.location) == record.location => {
+                    live.push(Live { key: record.key, pointer });
+                }
+                Ok(_) => {}
                 Err(error) => errors.push(error),
             }
         }

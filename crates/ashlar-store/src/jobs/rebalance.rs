@@ -9,6 +9,7 @@
 //! hosts, to space and to rebuilds, and has the same share of the time as rebuilds.
 
 pub(crate) mod policy;
+mod survey;
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -31,6 +32,7 @@ use crate::space::capacity::Request;
 use crate::space::segments::{Segment, Segments};
 use crate::writer::pages::AppendError;
 use policy::{ColumnMove, best_move, chunks_beyond};
+use survey::{Round, Slice, Survey};
 
 /// When it is looked again whether more can be done.
 const RETRY: Duration = Duration::from_secs(1);
@@ -46,6 +48,8 @@ pub(crate) enum RebalanceTask {
     Widen(SegmentId),
     /// Let a column of a segment go to a drive that is emptier.
     Move(SegmentId, ColumnMove),
+    /// Look among further segments.
+    Look,
     /// Have a root say where columns are, and free what nothing needs any more.
     Settle,
     /// Nothing is left to be done.
@@ -56,6 +60,7 @@ pub(crate) enum RebalanceTask {
 #[derive(Default)]
 pub(crate) struct Rebalance {
     share: TimeShare,
+    survey: Survey,
     /// The segment that is written anew.
     widening: InParts,
     /// Segments that stay as they are, because something of them cannot be read; with the LSN of
@@ -124,34 +129,30 @@ impl<W: World> Pool<W> {
 
     /// How far it is, if one goes on.
     pub fn rebalance_progress(&self) -> Option<Progress> {
-        let below = self.catalog.borrow().rebalance_below?;
+        self.catalog.borrow().rebalance_below?;
         let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
-        let bytes_narrow: u64 =
-            self.narrow(&segments, below, &drives).map(|(_, segment)| segment.bytes()).sum();
+        let narrow = segments.summary().bytes_narrower(segments.width_now(&drives));
         let bytes_beyond = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
-        let bytes_left = bytes_narrow + bytes_beyond.saturating_sub(self.jobs.relocation.bytes_begun());
+        let bytes_left = narrow.saturating_sub(self.bytes_that_stay_narrow(&segments, &drives))
+            + bytes_beyond.saturating_sub(self.jobs.relocation.bytes_begun());
         Some(self.jobs.rebalance.done.progress(bytes_left, self.world.now()))
+    }
+
+    /// Bytes of segments that could be wider and cannot be moved.
+    fn bytes_that_stay_narrow(&self, segments: &Segments, drives: &[DriveId]) -> u64 {
+        let width = segments.width_now(drives);
+        let stay = self.jobs.rebalance.stay.borrow();
+        let is_same = |id: SegmentId, first_lsn: Lsn| {
+            segments.get(id).is_some_and(|segment| segment.first_lsn == first_lsn)
+        };
+        let stay = stay.iter().filter(|(id, first_lsn)| is_same(*id, *first_lsn)).map(|(id, _)| *id);
+        let ids: BTreeSet<SegmentId> = segments.summary().unmovable().chain(stay).collect();
+        let narrow = ids.iter().filter_map(|id| segments.get(*id)).filter(|it| could_be_wider(it, width));
+        narrow.map(Segment::bytes).sum()
     }
 
     fn stays(&self, id: SegmentId, segment: &Segment) -> bool {
         segment.is_unmovable() || self.jobs.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
-    }
-
-    /// Segments that were there when it began, and that would be wider if they were written now.
-    fn narrow<'a>(
-        &'a self,
-        segments: &'a Segments,
-        below: Lsn,
-        drives: &[DriveId],
-    ) -> impl Iterator<Item = (SegmentId, &'a Segment)> {
-        let width = segments.width_now(drives);
-        let is_narrow = move |segment: &Segment| {
-            is_whole(segment)
-                && segment.kind != SegmentKind::Journal
-                && segment.first_lsn < below
-                && segment.geometry.columns.len() < width
-        };
-        segments.iter().filter(move |(id, segment)| is_narrow(segment) && !self.stays(*id, segment))
     }
 
     /// Whether there may be something to be done for a rebalance now.
@@ -213,25 +214,42 @@ impl<W: World> Pool<W> {
         if self.relocations_must_settle(&segments) {
             return Some(RebalanceTask::Settle);
         }
+        let survey = &self.jobs.rebalance.survey;
         let (floor, drives) = (self.writer.lsns.floor(), self.allocation_targets());
-        let widen = self.next_to_widen(&segments, below, floor, &drives);
+        let slice = survey.slice(&segments);
+        let widen = self.next_to_widen(&segments, &slice, below, floor, &drives);
         if let Some((true, id)) = widen.filter(|_| self.may_widen()) {
+            survey.works();
             return Some(RebalanceTask::Widen(id));
         }
-        let column = self.next_to_move(&segments, floor, &drives);
+        let column = self.next_to_move(&segments, &slice, floor, &drives);
         if let Some((true, id, column)) = column {
+            survey.works();
             return Some(RebalanceTask::Move(id, column));
         }
+        let found = Round {
+            has_worked: false,
+            widening_lacks_room: widen.is_some_and(|(is_settled, _)| is_settled),
+            waits: widen.is_some() || column.is_some(),
+        };
+        match survey.finds_nothing(&slice, found) {
+            None => Some(RebalanceTask::Look),
+            Some(round) => self.without_work(round, &segments, floor),
+        }
+    }
+
+    /// What is to be done where a whole round has found no work.
+    fn without_work(&self, round: Round, segments: &Segments, floor: Lsn) -> Option<RebalanceTask> {
         // When a lane ends it is looked again.
         if self.jobs.relocation.lanes() > 0 {
             return None;
         }
         // A root may make room for more.
-        let waits_for_room = widen.is_some_and(|(is_settled, _)| is_settled);
-        if !self.jobs.relocation.is_settled() || (waits_for_room && segments.has_reclaimable(floor)) {
+        let may_gain_room = round.widening_lacks_room && segments.has_reclaimable(floor);
+        if !self.jobs.relocation.is_settled() || may_gain_room {
             return Some(RebalanceTask::Settle);
         }
-        (widen.is_none() && column.is_none()).then_some(RebalanceTask::End)
+        (!round.waits).then_some(RebalanceTask::End)
     }
 
     /// Whether there is room to write segments anew; columns need less.
@@ -244,16 +262,23 @@ impl<W: World> Pool<W> {
     fn next_to_widen(
         &self,
         segments: &Segments,
+        slice: &Slice<'_>,
         below: Lsn,
         floor: Lsn,
         drives: &[DriveId],
     ) -> Option<(bool, SegmentId)> {
-        let narrow = self.narrow(segments, below, drives);
-        let begun = self.jobs.rebalance.widening.segment(segments);
-        let order = |(id, segment): &(SegmentId, &Segment)| {
-            (segment.last_lsn >= floor, begun != Some(*id), segment.live.bytes(), *id)
+        let width = segments.width_now(drives);
+        let is_wanted = |id: SegmentId, segment: &Segment| {
+            could_be_wider(segment, width) && segment.first_lsn < below && !self.stays(id, segment)
         };
-        let next = narrow.min_by_key(order);
+        let begun = self.jobs.rebalance.widening.segment(segments);
+        let begun = begun.and_then(|id| Some((id, segments.get(id)?)));
+        let order = |(id, segment): &(SegmentId, &Segment)| {
+            let is_begun = begun.is_some_and(|(begun, _)| begun == *id);
+            (segment.last_lsn >= floor, !is_begun, segment.live.bytes(), *id)
+        };
+        let all = slice.segments.iter().copied().chain(begun);
+        let next = all.filter(|(id, segment)| is_wanted(*id, segment)).min_by_key(order);
         next.map(|(id, segment)| (segment.last_lsn < floor, id))
     }
 
@@ -262,15 +287,16 @@ impl<W: World> Pool<W> {
     fn next_to_move(
         &self,
         segments: &Segments,
+        slice: &Slice<'_>,
         floor: Lsn,
         drives: &[DriveId],
     ) -> Option<(bool, SegmentId, ColumnMove)> {
         let loads = segments.loads(drives);
         let is_movable =
             |id, segment| is_whole(segment) && !segments.is_moving(id) && !self.stays(id, segment);
-        let movable = segments.iter().filter(|(id, segment)| is_movable(*id, segment));
+        let movable = slice.segments.iter().filter(|(id, segment)| is_movable(*id, segment));
         let moves = movable.filter_map(|(id, segment)| {
-            Some((segment.last_lsn < floor, id, best_move(&segment.geometry, &loads)?))
+            Some((segment.last_lsn < floor, *id, best_move(&segment.geometry, &loads)?))
         });
         let order = |(is_settled, id, column): &(bool, SegmentId, ColumnMove)| {
             (*is_settled, column.gain, Reverse(*id))
@@ -282,6 +308,7 @@ impl<W: World> Pool<W> {
         match task {
             RebalanceTask::Widen(id) => self.widen(id).await?,
             RebalanceTask::Move(id, column) => self.move_column(id, column).await,
+            RebalanceTask::Look => {}
             RebalanceTask::Settle => {
                 self.ordered_checkpoint().await;
                 if !self.may_widen() {
@@ -357,6 +384,11 @@ impl<W: World> Pool<W> {
             self.jobs.rebalance.done.add(bytes, self.world.now());
         }
     }
+}
+
+/// Whether it would be wider if it were written now.
+fn could_be_wider(segment: &Segment, width: usize) -> bool {
+    is_whole(segment) && segment.kind != SegmentKind::Journal && segment.geometry.columns.len() < width
 }
 
 /// All of it has been written, and something of it lives.

@@ -1,5 +1,7 @@
 //! Blocks to fragments and back: zero detection, LZ4, checksums.
 
+mod noise;
+
 use std::cell::RefCell;
 use std::ops::Deref;
 
@@ -8,6 +10,7 @@ use ashlar_format::codec::crc32c;
 use ashlar_format::location::{Codec, SLOT_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
+use noise::is_noise;
 
 /// A compressed block must be at least this much smaller than the raw one: below that it would save
 /// little space and cost a decompression at every read.
@@ -78,7 +81,8 @@ pub fn compress_blocks(data: &Bytes, compression: bool) -> impl Iterator<Item = 
 }
 
 fn compress_block(block: Bytes, compression: bool) -> Fragment {
-    let compressed = if compression { compress(&block) } else { None };
+    let tries = compression && !is_noise(&block);
+    let compressed = if tries { compress(&block, COMPRESSED_BYTES_MAX, AlignedBuf::copy_of) } else { None };
     match compressed {
         Some(bytes) => Fragment::new(FragmentBytes::Own(bytes), Codec::Lz4),
         None => Fragment::new(FragmentBytes::Shared(block), Codec::Raw),
@@ -100,15 +104,16 @@ thread_local! {
         RefCell::new(Workbench { table: CompressTable::small(), out: [0; CODEC_ROOM] });
 }
 
-/// The compressed form of a block, if it is worth it.
-fn compress(block: &[u8]) -> Option<AlignedBuf> {
+/// What `keep` makes of the compressed form of at most a block, if that has no more than
+/// `bytes_max`.
+fn compress<T>(raw: &[u8], bytes_max: usize, keep: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    assert!(raw.len() <= BLOCK_BYTES, "{} bytes are more than a block", raw.len());
     WORKBENCH.with_borrow_mut(|Workbench { table, out }| {
-        let bytes = compress_into_with_table(block, out, table).ok()?;
-        let own = || {
+        let bytes = compress_into_with_table(raw, out, table).ok()?;
+        (bytes <= bytes_max).then(|| {
             copies::note(bytes);
-            AlignedBuf::copy_of(&out[..bytes])
-        };
-        (bytes <= COMPRESSED_BYTES_MAX).then(own)
+            keep(&out[..bytes])
+        })
     })
 }
 
@@ -153,14 +158,13 @@ pub mod codec {
 
 /// A page of the maps as a fragment.
 pub fn compress_page(page: Vec<u8>) -> Fragment {
-    let compressed = lz4_flex::block::compress(&page);
     // A page's length is not fixed, so the raw length goes before the compressed bytes.
-    if compressed.len() + 2 + SLOT_BYTES <= page.len() {
-        let mut bytes = (page.len() as u16).to_le_bytes().to_vec();
-        bytes.extend_from_slice(&compressed);
-        return Fragment::new(FragmentBytes::Shared(bytes.into()), Codec::Lz4);
+    let length = (page.len() as u16).to_le_bytes();
+    let bytes_max = page.len().saturating_sub(length.len() + SLOT_BYTES);
+    match compress(&page, bytes_max, |compressed| [&length[..], compressed].concat()) {
+        Some(bytes) => Fragment::new(FragmentBytes::Shared(bytes.into()), Codec::Lz4),
+        None => Fragment::new(FragmentBytes::Shared(page.into()), Codec::Raw),
     }
-    Fragment::new(FragmentBytes::Shared(page.into()), Codec::Raw)
 }
 
 /// The page that a stored fragment holds.

@@ -119,7 +119,8 @@ fn columns_go_where_there_is_room_while_there_is_none_for_segments() {
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
     assert!(matches!(next(&pool), Some(RebalanceTask::Widen(_))));
     let (segments, drives) = (pool.space.segments.borrow(), pool.allocation_targets());
-    assert!(pool.next_to_move(&segments, pool.writer.lsns.floor(), &drives).is_some());
+    let slice = pool.jobs.rebalance.survey.slice(&segments);
+    assert!(pool.next_to_move(&segments, &slice, pool.writer.lsns.floor(), &drives).is_some());
 }
 
 #[test]

@@ -132,7 +132,7 @@ impl Segments {
         numbers
             .take_while(|(id, _)| *id < end)
             .filter(|(_, segment)| segment.is_listed)
-            .map(|(id, segment)| (id, self.noted_entry(id, segment).live))
+            .map(|(id, segment)| (id, self.changes.noted(id).unwrap_or(segment.live)))
             .filter(|(_, live)| *live != Occupancy::default())
             .collect()
     }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ashlar_block::{DriveId, SECTOR_BYTES};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{SLOTS_PER_SECTOR, SegmentId};
-use ashlar_format::table::Occupancy;
+use ashlar_format::table::{Occupancy, SegmentKind};
 
 use super::{Segment, SegmentState};
 
@@ -67,6 +67,9 @@ pub struct Summary {
     data_sectors: u64,
     /// Rows of segments that a scrub has to look at.
     scrub_rows: u64,
+    /// Bytes of sealed segments in which something lives, but for those of the journal, by their
+    /// columns.
+    bytes_by_width: BTreeMap<usize, u64>,
     /// Segments with fewer parity columns than the level's.
     thin: u64,
     /// Sectors that they lack, where something lives.
@@ -91,6 +94,7 @@ impl Summary {
             parity,
             data_sectors: 0,
             scrub_rows: 0,
+            bytes_by_width: BTreeMap::new(),
             thin: 0,
             lacking_sectors: 0,
             drives: Vec::new(),
@@ -138,6 +142,9 @@ impl Summary {
         sign.count(&mut self.data_sectors, rows * geometry.data() as u64);
         if standing.lives && matches!(segment.state, SegmentState::Sealed | SegmentState::Open) {
             sign.count(&mut self.scrub_rows, rows);
+        }
+        if standing.lives && segment.state == SegmentState::Sealed && segment.kind != SegmentKind::Journal {
+            sign.sum_up(&mut self.bytes_by_width, geometry.columns.len(), segment.bytes());
         }
         let rows_needed = if is_empty { 0 } else { rows };
         let lacking = self.parity.saturating_sub(geometry.parity()) as u64;
@@ -240,6 +247,11 @@ impl Summary {
         self.scrub_rows
     }
 
+    /// Bytes of segments with fewer columns than `width` that could be written anew.
+    pub fn bytes_narrower(&self, width: usize) -> u64 {
+        self.bytes_by_width.range(..width).map(|(_, bytes)| bytes).sum()
+    }
+
     /// Drives that any segment has a column on.
     pub fn drives_used(&self) -> impl Iterator<Item = DriveId> {
         self.on_drives().map(|(drive, ..)| drive)
@@ -307,10 +319,14 @@ impl Sign {
     }
 
     fn count_one(self, by: &mut UsedBy, used: usize) {
-        let count = by.entry(used).or_default();
-        self.count(count, 1);
-        if *count == 0 {
-            by.remove(&used);
+        self.sum_up(by, used, 1);
+    }
+
+    fn sum_up(self, by: &mut BTreeMap<usize, u64>, key: usize, part: u64) {
+        let sum = by.entry(key).or_default();
+        self.count(sum, part);
+        if *sum == 0 {
+            by.remove(&key);
         }
     }
 

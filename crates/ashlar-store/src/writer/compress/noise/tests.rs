@@ -1,0 +1,63 @@
+use ashlar_block::{BLOCK_BYTES, XorShift};
+
+use super::*;
+
+fn noise(rng: &mut XorShift, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|_| rng.below(256) as u8).collect()
+}
+
+fn saved(block: &[u8]) -> usize {
+    block.len().saturating_sub(lz4_flex::block::compress(block).len())
+}
+
+#[test]
+fn noise_is_told_from_all_that_the_codec_makes_smaller() {
+    let mut rng = XorShift::new(1);
+    let told = (0..1000).filter(|_| is_noise(&noise(&mut rng, BLOCK_BYTES))).count();
+    assert!(told >= 998, "{told} of 1,000 blocks of noise");
+}
+
+#[test]
+fn what_is_compressed_or_encoded_is_noise_only_if_the_codec_saves_nothing() {
+    let mut rng = XorShift::new(2);
+    let text: Vec<u8> =
+        (0..1 << 20).flat_map(|line: u32| format!("{line} {}\n", line * 7).into_bytes()).collect();
+    let compressed = lz4_flex::block::compress(&text[..1 << 20]);
+    let base64: Vec<u8> = noise(&mut rng, BLOCK_BYTES).iter().map(|byte| b'0' + byte % 64).collect();
+    for block in compressed.chunks_exact(BLOCK_BYTES).chain([&base64[..], &text[..BLOCK_BYTES]]) {
+        assert!(!is_noise(block) || saved(block) == 0, "{} bytes would be saved", saved(block));
+    }
+    assert!(!is_noise(&text[..BLOCK_BYTES]) && !is_noise(&base64));
+}
+
+#[test]
+fn a_block_an_eighth_of_which_is_anything_but_noise_is_tried() {
+    let mut rng = XorShift::new(3);
+    for fill in [0_u8, b' ', 0xff] {
+        for start in (0..BLOCK_BYTES - BLOCK_BYTES / 8).step_by(100) {
+            let mut block = noise(&mut rng, BLOCK_BYTES);
+            block[start..start + BLOCK_BYTES / 8].fill(fill);
+            assert!(!is_noise(&block), "{fill:#x} from {start} on");
+        }
+    }
+}
+
+#[test]
+fn records_of_which_the_codec_saves_enough_are_tried_wherever_their_noise_is() {
+    let mut rng = XorShift::new(4);
+    for record_bytes in [16, 24, 32, 40, 48, 56, 57, 64, 96, 128, 256, 512] {
+        for noise_bytes in (8..record_bytes).step_by(8) {
+            for at in (0..=record_bytes - noise_bytes).step_by(8) {
+                let record = |rng: &mut XorShift| {
+                    let rest = record_bytes - at - noise_bytes;
+                    [vec![b'k'; at], noise(rng, noise_bytes), vec![0; rest]].concat()
+                };
+                let count = BLOCK_BYTES.div_ceil(record_bytes);
+                let records: Vec<u8> = (0..count).flat_map(|_| record(&mut rng)).collect();
+                let block = &records[..BLOCK_BYTES];
+                let is_worth_it = saved(block) >= BLOCK_BYTES / 8;
+                assert!(!is_worth_it || !is_noise(block), "{noise_bytes} of {record_bytes} at {at}");
+            }
+        }
+    }
+}
