@@ -363,6 +363,8 @@ mod overwritten;
 #[cfg(test)]
 mod rivals;
 #[cfg(test)]
+mod short;
+#[cfg(test)]
 mod small;
 #[cfg(test)]
 mod successor;

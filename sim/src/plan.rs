@@ -20,6 +20,10 @@ const ISLANDS_MAX: u64 = 48;
 const ISLAND_BLOCKS: u64 = 16;
 /// One of so many seeds fills its pool.
 const FULL_ONCE_IN: u64 = 16;
+/// Of so many seeds in which drives may fail one has drives that are this much larger: with small
+/// chunks tens of thousands of segments find room. A drive takes memory only for what is written.
+const LARGE_ONCE_IN: u64 = 24;
+const LARGE_BYTES: u64 = 20_000 * (64 << 10);
 
 /// How what hosts use of a volume is spread over it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,7 +208,10 @@ impl Plan {
         };
         let chunks = if rng.below(6) == 0 { 130 + rng.below(70) } else { 40 + rng.below(24) };
         let spares = [0, 0, 1, 2][rng.below(4) as usize];
-        let drive_bytes = drive_sizes(rng, drives + spares, chunks, chunk_bytes.into());
+        let mut drive_bytes = drive_sizes(rng, drives + spares, chunks, chunk_bytes.into());
+        if is_large(rng) {
+            drive_bytes.iter_mut().for_each(|bytes| *bytes += LARGE_BYTES);
+        }
         let grows = rng.below(3) == 0;
         let growth = if grows { GROWTH_CHUNKS_MAX * drive_bytes.len() as u64 } else { 0 };
         let chunks_max = drive_bytes.iter().sum::<u64>() / u64::from(chunk_bytes) + growth;
@@ -342,6 +349,12 @@ impl Plan {
 fn drive_sizes(rng: &mut XorShift, drives: usize, chunks: u64, chunk_bytes: u64) -> Vec<u64> {
     let more_max = if rng.below(3) == 0 { chunks } else { 0 };
     (0..drives).map(|_| METADATA_BYTES + (chunks + rng.below(more_max + 1)) * chunk_bytes).collect()
+}
+
+/// Whether drives are large. Decided by a generator of its own: all else that a seed gives stays as
+/// it is.
+fn is_large(rng: &XorShift) -> bool {
+    XorShift::new(rng.clone().next_u64()).below(LARGE_ONCE_IN) == 0
 }
 
 /// What the pool can hold, if need be with as many drives lost as it survives.

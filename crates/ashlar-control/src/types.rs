@@ -87,7 +87,7 @@ pub struct Pool {
     /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
     /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
     /// drives say now whose it is: reads and writes wait), `nearly-full` (less than a tenth of its
-    /// limit is left), `short-for-loss` (if one more drive were lost, writes would be refused for
+    /// limit is left), `short-for-loss` (if one more drive were lost, new data would be refused for
     /// lack of room: see `after_loss`), `full` (writes were refused for lack of room, and would be
     /// still), `out-of-room` (the file system under a file-backed drive is full: writes are
     /// refused), `opening` (its drives are looked for or read), `unavailable`, `volatile`.

@@ -6,6 +6,7 @@
 pub(crate) mod after_loss;
 pub(crate) mod capacity;
 pub(crate) mod ledger;
+pub(crate) mod over_limit;
 pub(crate) mod pace;
 pub(crate) mod refusals;
 pub(crate) mod room;
@@ -17,6 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use ledger::Ledger;
+use over_limit::OverLimit;
 use pace::Pace;
 use refusals::Refusals;
 use segments::Segments;
@@ -30,6 +32,7 @@ pub(crate) struct Allocator {
     pub refusals: Refusals,
     /// Room was short for the loss of one more drive when it was looked last.
     pub short_for_loss: Cell<bool>,
+    pub over_limit: OverLimit,
     /// Bytes that may live. See `capacity.rs`.
     pub limit_bytes: Cell<u64>,
     /// Data columns of the narrowest segments that drives have room for. Refreshed with that.
@@ -45,6 +48,7 @@ impl Allocator {
             pace: Pace::default(),
             refusals: Refusals::default(),
             short_for_loss: Cell::new(false),
+            over_limit: OverLimit::default(),
             limit_bytes: Cell::new(0),
             narrowest_data: Cell::new(usize::MAX),
         }

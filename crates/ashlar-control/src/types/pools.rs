@@ -38,7 +38,7 @@ pub struct AfterLoss {
     pub drive: String,
     /// What may be written before it no longer survives. Null: it does not.
     pub spare_bytes: Option<u64>,
-    /// So much more lives than could without the drive: writes would be refused. Null: room is not
+    /// So much more lives than may without the drive: new data would be refused. Null: room is not
     /// what it lacks.
     pub short_bytes: Option<u64>,
     /// Why it does not survive. Null: it does.

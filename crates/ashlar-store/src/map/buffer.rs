@@ -22,6 +22,9 @@ pub const UPDATE_BYTES_MAX: usize = 96;
 /// Memory that each further update of a range takes, nearly.
 const NEIGHBOUR_BYTES: usize = 24;
 
+/// Updates of an epoch that are noted without an allocation.
+const NOTED_KEPT: usize = 1024;
+
 /// Which leaf a block belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct RangeKey {
@@ -88,8 +91,6 @@ impl Update {
 #[derive(Default)]
 struct Leaf {
     updates: SmallVec<[Update; 1]>,
-    /// It is noted that it has updates of the even epoch, of the odd one.
-    noted: [bool; 2],
 }
 
 impl Leaf {
@@ -118,8 +119,9 @@ pub struct Buffer {
     freezing: bool,
     /// Freezing updates that newer ones have replaced: the checkpoint still writes them.
     replaced: BTreeMap<Key, Value>,
-    /// Leaves that have updates of the even epoch, of the odd one; each once.
-    noted: [Vec<RangeKey>; 2],
+    /// Where updates of the even epoch were put, of the odd one; each once, though it may have been
+    /// replaced since. A leaf may have a great many others.
+    noted: [Vec<Key>; 2],
     /// Updates by epoch: settled, even, odd.
     counts: [usize; 3],
 }
@@ -162,18 +164,19 @@ impl Buffer {
     fn put(&mut self, key: &Key, value: Value, epoch: Epoch) -> Option<Value> {
         let (range, block) = (RangeKey::of(key), block_of(key));
         let leaf = self.leaves.entry(range).or_default();
-        if epoch != Epoch::Settled && !std::mem::replace(&mut leaf.noted[turn(epoch)], true) {
-            self.noted[turn(epoch)].push(range);
-        }
-        self.counts[epoch as usize] += 1;
         let update = Update::new(block, value, epoch);
         let before = match leaf.find(block) {
-            Ok(at) => std::mem::replace(&mut leaf.updates[at], update),
+            Ok(at) => Some(std::mem::replace(&mut leaf.updates[at], update)),
             Err(at) => {
                 leaf.updates.insert(at, update);
-                return None;
+                None
             }
         };
+        self.counts[epoch as usize] += 1;
+        if epoch != Epoch::Settled && before.is_none_or(|before| before.epoch != epoch) {
+            self.noted[turn(epoch)].push(*key);
+        }
+        let before = before?;
         self.counts[before.epoch as usize] -= 1;
         if self.freezing && before.epoch == self.epoch.other() {
             self.replaced.insert(*key, before.value());
@@ -284,7 +287,11 @@ impl Buffer {
     /// What the running checkpoint writes, in order.
     pub fn freezing(&self) -> Vec<(Key, Value)> {
         let frozen = self.epoch.other();
-        let mut updates = self.of_epoch(self.noted[turn(frozen)].iter(), frozen);
+        let update = |key: &Key| {
+            let update = self.leaves.get(&RangeKey::of(key))?.get(block_of(key))?;
+            (update.epoch == frozen).then(|| (*key, update.value()))
+        };
+        let mut updates: Vec<_> = self.noted[turn(frozen)].iter().filter_map(update).collect();
         updates.extend(self.replaced.iter().map(|(key, value)| (*key, *value)));
         updates.sort_unstable_by_key(|(key, _)| *key);
         updates
@@ -292,39 +299,35 @@ impl Buffer {
 
     /// What is in durable deltas, in order.
     pub fn settled(&self) -> Vec<(Key, Value)> {
-        let mut updates = self.of_epoch(self.leaves.keys(), Epoch::Settled);
+        let updates = self.leaves.iter().flat_map(|(range, leaf)| {
+            let settled = leaf.updates.iter().filter(|update| update.epoch == Epoch::Settled);
+            settled.map(|update| (range.key(update.block), update.value()))
+        });
+        let mut updates: Vec<_> = updates.collect();
         updates.sort_unstable_by_key(|(key, _)| *key);
         updates
-    }
-
-    fn of_epoch<'a>(&'a self, ranges: impl Iterator<Item = &'a RangeKey>, epoch: Epoch) -> Vec<(Key, Value)> {
-        let leaves = ranges.filter_map(|range| Some((*range, self.leaves.get(range)?)));
-        let updates = leaves.flat_map(|(range, leaf)| leaf.updates.iter().map(move |update| (range, update)));
-        updates
-            .filter(|(_, update)| update.epoch == epoch)
-            .map(|(range, update)| (range.key(update.block), update.value()))
-            .collect()
     }
 
     /// The checkpoint is durable. `on_disk`: whether a key's group has runs.
     pub fn settle(&mut self, on_disk: impl Fn(&Key) -> bool) {
         let frozen = self.epoch.other();
-        for range in std::mem::take(&mut self.noted[turn(frozen)]) {
-            let leaf = self.leaves.get_mut(&range).expect("it holds an update that has not settled");
-            leaf.noted[turn(frozen)] = false;
-            let counts = &mut self.counts;
-            leaf.updates.retain(|update| {
-                if update.epoch != frozen {
-                    return true;
-                }
-                update.epoch = Epoch::Settled;
-                counts[frozen as usize] -= 1;
-                let keep = update.location.is_some() || on_disk(&range.key(update.block));
-                counts[Epoch::Settled as usize] += usize::from(keep);
-                keep
-            });
-            self.prune(range);
+        let mut noted = std::mem::take(&mut self.noted[turn(frozen)]);
+        for key in noted.drain(..) {
+            let Some(leaf) = self.leaves.get_mut(&RangeKey::of(&key)) else { continue };
+            let Ok(at) = leaf.find(block_of(&key)) else { continue };
+            let update = &mut leaf.updates[at];
+            if update.epoch != frozen {
+                continue;
+            }
+            update.epoch = Epoch::Settled;
+            self.counts[frozen as usize] -= 1;
+            self.counts[Epoch::Settled as usize] += 1;
+            if update.location.is_none() && !on_disk(&key) {
+                self.forget(&key, |_| true);
+            }
         }
+        noted.shrink_to(NOTED_KEPT);
+        self.noted[turn(frozen)] = noted;
         self.freezing = false;
         self.replaced.clear();
     }

@@ -18,9 +18,10 @@ pub enum AfterLoss {
         /// What may be written before that is no longer so.
         spare_bytes: u64,
     },
-    /// Writes would be refused for lack of room.
+    /// New data would be refused for lack of room. Overwrites would go on, if what lived on it is
+    /// restored.
     Short {
-        /// So much more lives than could without it.
+        /// So much more lives than may without it.
         short_bytes: u64,
         /// What lived on it would have room on others.
         is_restored: bool,

@@ -8,6 +8,7 @@ use ashlar_format::header::RECORD_BYTES;
 use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
+use crate::space::over_limit::Held;
 use crate::space::stripes::{PARTS, Stripes};
 
 /// How often a write that waits for space looks again.
@@ -181,7 +182,8 @@ impl<W: World> Pool<W> {
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
         let (garbage, pending) = (written.saturating_sub(live), self.writer.commit.pending_bytes() as u64);
-        let below_limit = limit.saturating_sub(live).saturating_sub(pending);
+        let allowed = self.space.over_limit.allowed(limit);
+        let below_limit = allowed.saturating_sub(live).saturating_sub(pending);
         let room = below_limit.min(self.room_in_segments(free, garbage).saturating_sub(pending));
         // Without the drives that it has lost, a pool may have no segment left for what would be
         // below the limit.
@@ -286,8 +288,13 @@ impl<W: World> Pool<W> {
     /// Bytes that may live, and how narrow segments may be, from what drives there are. To be
     /// refreshed when those change.
     pub fn refresh_limit(&self) {
-        self.space.limit_bytes.set(self.space().limit);
-        let stripes = self.space.segments.borrow().stripes_when_empty(&self.allocation_targets());
+        let (drives, Space { live, limit, .. }) = (self.allocation_targets(), self.space());
+        let (_, most) = self.limit_and_most_on(&drives);
+        let root = self.checkpoint.roots.newest();
+        let lacks_drives = drives.len() < root.members.iter().filter(|member| !member.made_good).count();
+        self.space.over_limit.refresh(Held { live, limit, most, lacks_drives });
+        self.space.limit_bytes.set(self.space.over_limit.allowed(limit));
+        let stripes = self.space.segments.borrow().stripes_when_empty(&drives);
         self.space.narrowest_data.set(stripes.narrowest_data() as usize);
         self.writer.heat.sort(self.sorts());
     }

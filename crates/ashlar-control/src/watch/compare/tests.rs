@@ -361,7 +361,7 @@ fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over
     let look = |states: &[&str]| {
         let mut seen = pool(states, &WELL, None);
         seen.pools[0].safe_to_write_bytes = Some(4 << 20);
-        let problem = Some("without drive-0 writes would be refused: 8MiB more live than could".to_owned());
+        let problem = Some("without drive-0 new data would be refused: 8MiB more live than may".to_owned());
         seen.pools[0].after_loss =
             Some(AfterLoss { short_bytes: Some(8 << 20), problem, ..AfterLoss::default() });
         seen
@@ -375,7 +375,7 @@ fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over
     };
     let warning = |message: &str| (Severity::Warning, message.to_owned());
     let short_for_loss =
-        "pool 'tank' is short-for-loss: without drive-0 writes would be refused: 8MiB more live than could";
+        "pool 'tank' is short-for-loss: without drive-0 new data would be refused: 8MiB more live than may";
     assert_eq!(messages(&well, &short), [warning(short_for_loss)]);
     assert_eq!(messages(&short, &nearly), [warning("pool 'tank' is nearly-full: 4MiB are safe to write")]);
     assert_eq!(

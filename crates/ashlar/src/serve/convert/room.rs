@@ -29,11 +29,15 @@ pub fn after_loss(worst: WorstLoss) -> AfterLoss {
         }
         store::AfterLoss::Short { short_bytes: short, is_restored } => {
             short_bytes = Some(short);
-            let rest = if is_restored { "" } else { ", and not all that lived on it had room on the others" };
-            Some(format!(
-                "without {drive} writes would be refused: {} more live than could{rest}",
-                ByteSize(short)
-            ))
+            let short = ByteSize(short);
+            Some(if is_restored {
+                format!("without {drive} new data would be refused: {short} more live than may")
+            } else {
+                format!(
+                    "without {drive} writes would be refused: {short} more live than may, and not all \
+                     that lived on it had room on the others"
+                )
+            })
         }
         store::AfterLoss::TooFewDrives { left, needed } => Some(format!(
             "without {drive} {} left, and new data needs {needed}: writes would be refused",
