@@ -110,7 +110,7 @@ pub struct Plan {
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// The pool has a machine that others are to know of.
-    pub beats: bool,
+    pub heartbeats: bool,
     /// Hosts write on from where they were for a while, back from there, or the same again.
     pub in_order: bool,
     /// Drives may be bad, as many as the level survives.
@@ -171,7 +171,7 @@ impl Plan {
             trims: true,
             grows: false,
             space_wait: Options::default().space_wait,
-            beats: false,
+            heartbeats: false,
             in_order: false,
             failing: false,
             hangs: false,
@@ -257,7 +257,7 @@ impl Plan {
                 _ => 4 << 20,
             },
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
-            beats: false,
+            heartbeats: false,
             in_order: false,
             failing,
             hangs: failing && rng.below(2) == 0,
@@ -295,7 +295,7 @@ impl Plan {
             space_wait: self.space_wait,
             sorted_segments_min: self.sorted_segments_min,
             table_inline_bytes_max: self.table_inline_bytes_max(),
-            holder: self.beats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
+            holder: self.heartbeats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
             ..Options::default()
         }
     }

@@ -54,7 +54,7 @@ use futures_util::future::join_all;
 use futures_util::stream::iter;
 
 pub use drives::Given;
-pub use lease::{Beats, unused};
+pub use lease::{Heartbeats, unused};
 pub use report::{DriveReport, Finding, Kind, Report, Seen, Standing};
 
 use drives::{Known, clone_among, newest_root, pool_of, standing, tell_standing};

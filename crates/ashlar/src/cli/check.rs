@@ -54,11 +54,11 @@ async fn checked(paths: Vec<PathBuf>, memory: u64) -> anyhow::Result<Report> {
     let drives = given()?;
     let bar = Bar::new();
     bar.begins("waiting for heartbeats of another machine", None);
-    let beats = unused(&DriveWorld, &drives).await?;
+    let heartbeats = unused(&DriveWorld, &drives).await?;
     let options = Options { places_bytes_max: memory as usize, ..Options::default() };
     let report = check(drives, &options, &bar).await?;
     // Who has opened it meanwhile, from elsewhere, has changed what was looked at.
-    beats.check_unchanged(&given()?).await?;
+    heartbeats.check_unchanged(&given()?).await?;
     Ok(report)
 }
 
