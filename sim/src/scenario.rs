@@ -120,11 +120,11 @@ impl Scenario {
             self.start_with(actions, u64::MAX, Run::spared)?;
         }
         prove(&self.drives, Ended::Done)?;
-        let (met, lies) = (self.drives.met(), self.drives.lies());
+        let (met, corruption) = (self.drives.met(), self.drives.corruption());
         self.known.count(|outcome| {
             outcome.faults = met;
-            outcome.lies = lies;
-            outcome.lies_unsought = if outcome.scrubbed == 0 { lies.left() } else { 0 };
+            outcome.corruption = corruption;
+            outcome.corrupt_unsought = if outcome.scrubbed == 0 { corruption.left() } else { 0 };
         });
         Ok(self.known.outcome.get())
     }

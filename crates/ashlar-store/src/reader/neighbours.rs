@@ -74,15 +74,15 @@ impl<W: World> Pool<W> {
         let (read, source) = read?;
         self.heal_after(geometry, location, source);
         if source == Source::Corrupt {
-            self.tell_of_lie(geometry.columns[location.column()].drive);
+            self.log_corrupt_read(geometry.columns[location.column()].drive);
         }
         Ok(read)
     }
 
     /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a
     /// drive that does so does it often.
-    fn tell_of_lie(&self, drive: DriveId) {
-        let corrupt_reads = self.array.member(drive).map_or(0, |member| member.lies());
+    fn log_corrupt_read(&self, drive: DriveId) {
+        let corrupt_reads = self.array.member(drive).map_or(0, |member| member.corrupt_reads());
         if corrupt_reads.is_power_of_two() {
             let pool = &self.name();
             tracing::warn!(
