@@ -224,7 +224,7 @@ fn a_drive_that_has_missed_roots_is_stale_and_named() {
         let report = closed.check().await;
         let stale = of_kind(&report, Kind::DriveStale);
         assert!(stale.len() == 1 && stale[0].name == "d1", "{report:#?}");
-        assert_eq!(report.drives[1].standing, Standing::Stale);
+        assert_eq!(report.drives[1].verdict, MemberVerdict::Stale);
     });
 }
 
@@ -251,7 +251,7 @@ fn a_member_whose_root_says_that_it_is_absent_is_not_believed() {
         let report = closed.check().await;
         let parity_used = of_kind(&report, Kind::Root);
         assert!(parity_used.len() == 1 && report.absent == [DriveId(3)], "{report:#?}");
-        assert_eq!(report.drives[3].standing, Standing::Stale);
+        assert_eq!(report.drives[3].verdict, MemberVerdict::Stale);
     });
 }
 
