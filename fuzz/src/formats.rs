@@ -85,29 +85,29 @@ pub fn superblock_seeds() -> Vec<Seed> {
     vec![("superblock", superblock.encode())]
 }
 
-// --- beat ----------------------------------------------------------------------------------------
+// --- heartbeat -----------------------------------------------------------------------------------
 
-const BEAT_CRC_AT: usize = 8;
+const HEARTBEAT_CRC_AT: usize = 8;
 
-/// Reads a sector as a beat.
-pub fn beat(input: &[u8]) {
+/// Reads a sector as a heartbeat.
+pub fn heartbeat(input: &[u8]) {
     let sector = &input[..input.len().min(SECTOR_BYTES)];
-    beat_once(sector);
-    let Some(mut sealed) = patched(sector, BEAT_CRC_AT, &[0; 4]) else { return };
+    heartbeat_once(sector);
+    let Some(mut sealed) = patched(sector, HEARTBEAT_CRC_AT, &[0; 4]) else { return };
     let crc = crc32c(&sealed);
-    sealed[BEAT_CRC_AT..BEAT_CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
-    beat_once(&sealed);
+    sealed[HEARTBEAT_CRC_AT..HEARTBEAT_CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+    heartbeat_once(&sealed);
 }
 
-fn beat_once(sector: &[u8]) {
-    if let Ok(beat) = Heartbeat::decode(sector) {
-        assert_eq!(Heartbeat::decode(&beat.encode()), Ok(beat));
+fn heartbeat_once(sector: &[u8]) {
+    if let Ok(heartbeat) = Heartbeat::decode(sector) {
+        assert_eq!(Heartbeat::decode(&heartbeat.encode()), Ok(heartbeat));
     }
 }
 
-/// A beat.
-pub fn beat_seeds() -> Vec<Seed> {
-    let beat = Heartbeat {
+/// A heartbeat.
+pub fn heartbeat_seeds() -> Vec<Seed> {
+    let heartbeat = Heartbeat {
         pool: PoolUuid([1; 16]),
         is_open: true,
         holder: [2; 16],
@@ -117,7 +117,7 @@ pub fn beat_seeds() -> Vec<Seed> {
         written_at: 1_700_000_000,
         holder_name: "alpha".into(),
     };
-    vec![("beat", beat.encode())]
+    vec![("heartbeat", heartbeat.encode())]
 }
 
 // --- root ----------------------------------------------------------------------------------------

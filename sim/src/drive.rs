@@ -153,8 +153,8 @@ impl SimDrive {
         let mut platter = self.platter.0.borrow_mut();
         let overlaps =
             |(at, other): &(u64, Bytes)| offset < at + other.len() as u64 && *at < offset + data.len() as u64;
-        // Of several machines each writes its own beat; and whoever opens a pool does not wait for
-        // ever for its first one, after which any later one of that opening says the same.
+        // Of several machines each writes its own heartbeat; and whoever opens a pool does not wait
+        // for ever for its first one, after which any later one of that opening says the same.
         let may_overlap = offset == Heartbeat::OFFSET;
         assert!(
             may_overlap || !platter.in_flight.values().any(overlaps),

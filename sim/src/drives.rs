@@ -1,11 +1,11 @@
 //! The drives of a pool: which are bad at a start, and which may be so at the next.
 //!
-//! A pool of a level with parity `p` survives `p` bad drives, and not one more. A drive that lies
-//! stays bad for good, for nobody knows what is wrong on it. One that fails openly is bad only
-//! until the pool has been opened with it again and has kept it: from then on it has all that it
-//! should, and another may fail instead. One that the pool has given up counts until the pool has
-//! restored all that lived on it, and has released it: then another may fail, as long as enough are
-//! left.
+//! A pool of a level with parity `p` survives `p` bad drives, and not one more. A drive that
+//! corrupts data silently stays bad for good, for nobody knows what is wrong on it. One that fails
+//! openly is bad only until the pool has been opened with it again and has kept it: from then on it
+//! has all that it should, and another may fail instead. One that the pool has given up counts
+//! until the pool has restored all that lived on it, and has released it: then another may fail, as
+//! long as enough are left.
 //!
 //! The pool names drives by numbers; here they are known by their platters. A drive that comes back
 //! has another number, and its old one is lost until what it missed has been restored. From the
@@ -22,7 +22,7 @@ use ashlar_block::{DriveId, SECTOR_BYTES, XorShift};
 use crate::drive::SimDrive;
 use crate::fault::{ByFault, Fault};
 use crate::plan::{GROWTH_CHUNKS_MAX, Plan};
-use crate::platter::{LieCounts, SharedPlatter};
+use crate::platter::{CorruptionCounts, SharedPlatter};
 use crate::world::SimWorld;
 
 /// What a drive is to the pool when a start ends.
@@ -46,11 +46,11 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// How many sectors of these places, by the pool's numbers of drives, are lied about.
-    pub fn lies_within(&self, places: &[(DriveId, Range<u64>)]) -> u64 {
+    /// How many sectors of these places, by the pool's numbers of drives, are corrupt.
+    pub fn corrupt_within(&self, places: &[(DriveId, Range<u64>)]) -> u64 {
         let numbers = self.numbers.borrow();
         let platter = |drive: &DriveId| self.platters[numbers[&drive.0]].0.borrow();
-        places.iter().map(|(drive, bytes)| platter(drive).lies_within(bytes)).sum()
+        places.iter().map(|(drive, bytes)| platter(drive).corrupt_within(bytes)).sum()
     }
 }
 
@@ -66,7 +66,8 @@ pub struct Drives {
     bad_max: usize,
     /// Bad drives may hang, too.
     hangs: bool,
-    liars: BTreeSet<usize>,
+    /// Drives that corrupt data without saying so.
+    corrupting: BTreeSet<usize>,
     /// Bad drives that the pool has not kept through a start since.
     suspects: BTreeSet<usize>,
     /// Those of them that are back, where more than the level survives are suspects: one more was
@@ -78,7 +79,7 @@ pub struct Drives {
     /// know them.
     coming: BTreeSet<usize>,
     parity: usize,
-    /// At this start. Holds the liars and the suspects.
+    /// At this start. Holds the corrupting drives and the suspects.
     bad: BTreeSet<usize>,
     /// Those that are not even there.
     away: BTreeSet<usize>,
@@ -112,7 +113,7 @@ impl Drives {
             numbers: Rc::new(RefCell::new((0..plan.drives).map(|drive| (drive as u16, drive)).collect())),
             bad_max: if plan.failing { plan.level.parity() } else { 0 },
             hangs: plan.hangs,
-            liars: plan.liars.iter().copied().collect(),
+            corrupting: plan.corrupting.iter().copied().collect(),
             suspects: BTreeSet::new(),
             back: BTreeSet::new(),
             released: BTreeSet::new(),
@@ -132,11 +133,11 @@ impl Drives {
         met
     }
 
-    /// What became of all that they have lied about.
-    pub fn lies(&self) -> LieCounts {
-        let mut lies = LieCounts::default();
-        self.platters.iter().for_each(|platter| lies += platter.0.borrow().lie_counts());
-        lies
+    /// What became of all that they have corrupted.
+    pub fn corruption(&self) -> CorruptionCounts {
+        let mut counts = CorruptionCounts::default();
+        self.platters.iter().for_each(|platter| counts += platter.0.borrow().corruption_counts());
+        counts
     }
 
     pub fn watched(&self) -> Watched {
@@ -174,7 +175,7 @@ impl Drives {
 
     /// Platters that may lack something, or hold what is wrong.
     pub fn doubted(&self) -> BTreeSet<usize> {
-        let sets = [&self.liars, &self.suspects, &self.bad, &self.away, &self.released, &self.coming];
+        let sets = [&self.corrupting, &self.suspects, &self.bad, &self.away, &self.released, &self.coming];
         sets.into_iter().flatten().copied().collect()
     }
 
@@ -243,7 +244,7 @@ impl Drives {
     /// Before a start: who is bad, who is away.
     pub fn choose_bad(&mut self, rng: &mut XorShift) {
         self.heal();
-        self.bad = self.liars.union(&self.suspects).copied().collect();
+        self.bad = self.corrupting.union(&self.suspects).copied().collect();
         while self.may_spare_one() && (self.healed || rng.below(2) == 0) {
             self.make_one_bad(rng);
         }
@@ -256,8 +257,8 @@ impl Drives {
             let bad = self.bad.contains(&drive) && !self.back.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
             let faults = if bad && self.hangs { faults.with(Fault::Hang, rare(rng, 1500)) } else { faults };
-            let lies = self.liars.contains(&drive);
-            platter.0.borrow_mut().faults = if lies { lying(rng, faults) } else { faults };
+            let corrupts = self.corrupting.contains(&drive);
+            platter.0.borrow_mut().faults = if corrupts { corrupting(rng, faults) } else { faults };
         }
     }
 
@@ -268,7 +269,7 @@ impl Drives {
         // One that knows the newest root has to be left.
         let knowing = self.needed().count().saturating_sub(self.suspects.len() + 1);
         let may_be = self.suspects.len() >= self.bad_max.max(1) && self.back.is_empty();
-        if knowing == 0 || !may_be || !self.liars.is_empty() {
+        if knowing == 0 || !may_be || !self.corrupting.is_empty() {
             return false;
         }
         self.heal();
@@ -287,25 +288,29 @@ impl Drives {
     /// A start with all drives there, and nothing that goes wrong any more.
     pub fn let_all_in(&mut self) {
         self.heal();
-        self.bad = self.liars.union(&self.suspects).copied().collect();
+        self.bad = self.corrupting.union(&self.suspects).copied().collect();
         self.away.clear();
     }
 
-    /// Whatever drives have lied about has been made right.
+    /// Whatever drives have corrupted has been made right.
     pub fn believe_all(&mut self) {
-        self.liars.clear();
+        self.corrupting.clear();
     }
 
-    /// The last starts: as many drives as the level survives are away, or lie; the bad ones first.
+    /// The last starts: as many drives as the level survives are away, or have corrupted data; the
+    /// bad ones first.
     pub fn choose_away(&mut self, rng: &mut XorShift) {
         self.heal();
-        self.bad = self.liars.union(&self.suspects).copied().collect();
+        self.bad = self.corrupting.union(&self.suspects).copied().collect();
         while self.may_spare_one() {
             self.make_one_bad(rng);
         }
-        // A liar that is there is one of those that others are reconstructed from.
-        self.away =
-            if rng.below(2) == 0 { &self.bad - &self.back } else { &(&self.bad - &self.back) - &self.liars };
+        // Others are reconstructed from a corrupting drive, too, if it is there.
+        self.away = if rng.below(2) == 0 {
+            &self.bad - &self.back
+        } else {
+            &(&self.bad - &self.back) - &self.corrupting
+        };
     }
 
     /// After a start that ended with drives in these conditions (`None`: it did not come to that).
@@ -348,7 +353,7 @@ fn failing(rng: &mut XorShift, faults: ByFault) -> ByFault {
 }
 
 /// Failures that the drive does not tell of.
-fn lying(rng: &mut XorShift, faults: ByFault) -> ByFault {
+fn corrupting(rng: &mut XorShift, faults: ByFault) -> ByFault {
     let lost_moment = if rng.below(2) == 0 { 16 << rng.below(5) } else { 0 };
     faults
         .with(Fault::LostMoment, lost_moment)

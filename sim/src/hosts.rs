@@ -199,8 +199,8 @@ impl Run {
             }
             // Nothing is lost, and the next start finds room.
             Err(OpenError::FileSystemFull) if self.plan.sparse && !self.spared => {}
-            // Drives kept it waiting in the middle of a beat, and it has written no root yet by
-            // which it could tell.
+            // Drives kept it waiting in the middle of a heartbeat, and it has written no root yet
+            // by which it could tell.
             Err(OpenError::Unsure) if self.plan.has_stalls() => {}
             Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
             Err(error) => self.known.fail(format!("open: {error}")),

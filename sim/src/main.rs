@@ -292,12 +292,12 @@ fn report_outcome(outcome: &Outcome) {
         outcome.rewritten
     );
     report_upkeep(outcome);
-    report_lies(outcome);
+    report_corruption(outcome);
 }
 
 fn report_upkeep(outcome: &Outcome) {
     println!(
-        "segments collected {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  lies corrected {}  sectors repaired {}",
+        "segments collected {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  corrupt reads corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.sweeps,
         outcome.idle_sweeps,
@@ -330,17 +330,17 @@ fn report_coverage(coverage: &Coverage) {
     pairs.iter().take(RARE_PAIRS).for_each(|(seeds, pair)| println!("{seeds:>7}  {pair}"));
 }
 
-fn report_lies(outcome: &Outcome) {
-    let (lies, unsought) = (outcome.lies, outcome.lies_unsought);
+fn report_corruption(outcome: &Outcome) {
+    let (corruption, unsought) = (outcome.corruption, outcome.corrupt_unsought);
     println!(
-        "sectors lied about {}  met by a read {}  repaired {}  overwritten {}  left where nothing lives {}  in pools that were not scrubbed {unsought}  pools scrubbed {}, with {} of them where something lived",
-        lies.told,
-        lies.met,
-        lies.repaired,
-        lies.overwritten,
-        lies.left() - unsought,
+        "sectors corrupted {}  met by a read {}  repaired {}  overwritten {}  left where nothing lives {}  in pools that were not scrubbed {unsought}  pools scrubbed {}, with {} of them where something lived",
+        corruption.corrupted,
+        corruption.met,
+        corruption.repaired,
+        corruption.overwritten,
+        corruption.left() - unsought,
         outcome.scrubbed,
-        outcome.lies_alive
+        outcome.corrupt_alive
     );
 }
 

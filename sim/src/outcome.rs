@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use ashlar_store::Activity;
 
 use crate::fault::ByFault;
-use crate::platter::LieCounts;
+use crate::platter::CorruptionCounts;
 
 /// How often a long run has to have met each fault.
 const FAULTS_MIN: u64 = 100;
@@ -77,12 +77,12 @@ pub struct Outcome {
     /// Times that a pool was scrubbed until nothing was found, and nothing was wrong where anything
     /// lives.
     pub scrubbed: u64,
-    /// Sectors that were lied about before that where something lived.
-    pub lies_alive: u64,
-    /// What became of sectors that drives lied about.
-    pub lies: LieCounts,
+    /// Sectors that were corrupt before that where something lived.
+    pub corrupt_alive: u64,
+    /// What became of sectors that drives corrupted.
+    pub corruption: CorruptionCounts,
     /// Those that were left in pools that were not scrubbed to the end.
-    pub lies_unsought: u64,
+    pub corrupt_unsought: u64,
     /// What drives did.
     pub faults: ByFault,
 }
@@ -136,12 +136,12 @@ impl Outcome {
             ("a column that was moved for a rebalance", self.columns_moved),
             ("a sweep while hosts were quiet", self.idle_sweeps),
             ("a torn batch", self.torn),
-            ("a lie that was corrected", self.corrupt_reads_corrected),
+            ("a corrupt read that was corrected", self.corrupt_reads_corrected),
             ("a sector that was repaired", self.sectors_repaired),
-            ("a lie that was met", self.lies.met),
-            ("a lie that was ended in place", self.lies.repaired),
-            ("a lie that was overwritten", self.lies.overwritten),
-            ("a lie that a scrub had to find", self.lies_alive),
+            ("a corrupt sector that was read", self.corruption.met),
+            ("a corrupt sector that was repaired in place", self.corruption.repaired),
+            ("a corrupt sector that was overwritten", self.corruption.overwritten),
+            ("a corrupt sector that a scrub had to find", self.corrupt_alive),
         ];
         lacks.extend(others.into_iter().filter_map(|(what, times)| few(what, times, 1)));
         lacks
@@ -182,9 +182,9 @@ impl AddAssign for Outcome {
         self.sectors_repaired += other.sectors_repaired;
         self.corrupt_reads_corrected += other.corrupt_reads_corrected;
         self.scrubbed += other.scrubbed;
-        self.lies_alive += other.lies_alive;
-        self.lies += other.lies;
-        self.lies_unsought += other.lies_unsought;
+        self.corrupt_alive += other.corrupt_alive;
+        self.corruption += other.corruption;
+        self.corrupt_unsought += other.corrupt_unsought;
         self.faults += other.faults;
     }
 }

@@ -110,15 +110,15 @@ pub struct Plan {
     /// How long writes wait for space.
     pub space_wait: Duration,
     /// The pool has a machine that others are to know of.
-    pub beats: bool,
+    pub heartbeats: bool,
     /// Hosts write on from where they were for a while, back from there, or the same again.
     pub in_order: bool,
     /// Drives may be bad, as many as the level survives.
     pub failing: bool,
     /// Those that are may answer nothing for minutes.
     pub hangs: bool,
-    /// Drives that are bad and never say so; no more than the level survives.
-    pub liars: Vec<usize>,
+    /// Drives that corrupt data and never say so; no more than the level survives.
+    pub corrupting: Vec<usize>,
     /// One of so many operations of drives, good ones too, takes very long; none if 0. If it is
     /// many, two columns of one batch hang now and then, and what is behind it overtakes it.
     pub stall_once_in: u64,
@@ -171,11 +171,11 @@ impl Plan {
             trims: true,
             grows: false,
             space_wait: Options::default().space_wait,
-            beats: false,
+            heartbeats: false,
             in_order: false,
             failing: false,
             hangs: false,
-            liars: Vec::new(),
+            corrupting: Vec::new(),
             stall_once_in: [0, 0, 0, 500][rng.below(4) as usize],
             stall_moment: 0,
             sparse: false,
@@ -257,11 +257,11 @@ impl Plan {
                 _ => 4 << 20,
             },
             sorted_segments_min: if rng.below(2) == 0 { 0 } else { u64::MAX },
-            beats: false,
+            heartbeats: false,
             in_order: false,
             failing,
             hangs: failing && rng.below(2) == 0,
-            liars: if failing { liars(rng, level.parity(), drives) } else { Vec::new() },
+            corrupting: if failing { corrupting(rng, level.parity(), drives) } else { Vec::new() },
             stall_once_in: [50, 50, 2000, 0, 0, 0][rng.below(6) as usize],
             stall_moment: [64, 1024, 0, 0][rng.below(4) as usize],
             sparse: rng.below(8) == 0,
@@ -295,7 +295,7 @@ impl Plan {
             space_wait: self.space_wait,
             sorted_segments_min: self.sorted_segments_min,
             table_inline_bytes_max: self.table_inline_bytes_max(),
-            holder: self.beats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
+            holder: self.heartbeats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
             ..Options::default()
         }
     }
@@ -317,7 +317,7 @@ impl Plan {
 
     /// Whether drives may go, so that the pool takes less than it did, or nothing.
     pub fn may_lose_drives(&self) -> bool {
-        self.failing || self.shrinks || !self.liars.is_empty()
+        self.failing || self.shrinks || !self.corrupting.is_empty()
     }
 
     /// Whether drives have different sizes.
@@ -389,13 +389,13 @@ fn wide(rng: &mut XorShift) -> (Level, usize) {
     (level, drives_min + rng.below(3) as usize)
 }
 
-fn liars(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {
-    let mut liars = Vec::new();
-    while liars.len() < parity && rng.below(3) == 0 {
+fn corrupting(rng: &mut XorShift, parity: usize, drives: usize) -> Vec<usize> {
+    let mut corrupting = Vec::new();
+    while corrupting.len() < parity && rng.below(3) == 0 {
         let drive = rng.below(drives as u64) as usize;
-        if !liars.contains(&drive) {
-            liars.push(drive);
+        if !corrupting.contains(&drive) {
+            corrupting.push(drive);
         }
     }
-    liars
+    corrupting
 }

@@ -13,12 +13,12 @@ use crate::fault::{ByFault, Fault};
 use crate::service::Service;
 use crate::world::{Machine, SimWorld};
 
+mod corruption;
 mod forget;
-mod lies;
 
+use corruption::Corruption;
+pub use corruption::CorruptionCounts;
 pub use forget::Forgotten;
-pub use lies::LieCounts;
-use lies::Lies;
 
 /// The unit in which a write can be torn.
 const TORN_BYTES: usize = 512;
@@ -71,7 +71,7 @@ pub struct Platter {
     lost: BTreeMap<usize, Box<Sector>>,
     /// Sectors that cannot be read until they are written again.
     bad: BTreeSet<usize>,
-    lies: Lies,
+    corruption: Corruption,
     /// Being done.
     pub in_flight: BTreeMap<u64, (u64, Bytes)>,
     pub next_write: u64,
@@ -109,7 +109,7 @@ impl SharedPlatter {
             next_cached: 0,
             lost: BTreeMap::new(),
             bad: BTreeSet::new(),
-            lies: Lies::default(),
+            corruption: Corruption::default(),
             in_flight: BTreeMap::new(),
             next_write: 0,
             in_discard: BTreeMap::new(),
@@ -161,7 +161,7 @@ impl SharedPlatter {
                 1 => platter.put(&write),
                 _ => platter.put_torn(world, &write),
             }
-            platter.look_at_lies(&write);
+            platter.recheck_corruption(&write);
         }
     }
 
@@ -220,7 +220,7 @@ impl Platter {
 
     /// Likewise of one that waits for a flush.
     pub fn misplace_cached(&mut self, meant: u64, data: Bytes, found: Option<u64>) {
-        self.lies.promise_later(self.next_cached, meant, data.clone());
+        self.corruption.promise_later(self.next_cached, meant, data.clone());
         self.next_cached += 1;
         if let Some(offset) = found {
             self.cache(Done { offset, data, is_meant: false });
@@ -242,7 +242,7 @@ impl Platter {
     pub fn flush(&mut self, before: u64) {
         let later = self.cached.split_off(&before);
         let done = std::mem::replace(&mut self.cached, later);
-        let left_out = self.lies.promised(before);
+        let left_out = self.corruption.promised(before);
         self.settle(done, left_out);
     }
 
@@ -253,7 +253,7 @@ impl Platter {
         let (older, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             std::mem::take(&mut self.cached).into_iter().partition(|(_, write)| touches(write));
         self.cached = others;
-        let left_out = self.lies.promised_of(&range);
+        let left_out = self.corruption.promised_of(&range);
         self.settle(older, left_out);
     }
 
@@ -284,8 +284,8 @@ impl Platter {
         self.sector(index)[within..within + bytes.len()].copy_from_slice(bytes);
         let held = self.sectors[index].as_deref().expect("just written");
         match before {
-            None => self.lies.wrote(index, within, bytes, held),
-            Some(before) => self.lies.spoiled(index, &before, held),
+            None => self.corruption.wrote(index, within, bytes, held),
+            Some(before) => self.corruption.spoiled(index, &before, held),
         }
     }
 
@@ -293,7 +293,7 @@ impl Platter {
     fn leave_out(&mut self, offset: u64, data: &[u8]) {
         for (nth, sector) in sectors(offset, data.len()).enumerate() {
             let held = self.sectors[sector].as_deref().unwrap_or(&ZEROS);
-            self.lies.left_out(sector, lies::part_of(data, nth), held);
+            self.corruption.left_out(sector, corruption::part_of(data, nth), held);
         }
     }
 
@@ -306,21 +306,21 @@ impl Platter {
     pub fn lose_cache(&mut self) {
         self.promise_nothing();
         for write in std::mem::take(&mut self.cached).into_values() {
-            self.look_at_lies(&write);
+            self.recheck_corruption(&write);
             for (sector, bytes) in write.sectors().zip(write.data.chunks(SECTOR_BYTES)) {
                 self.lost.insert(sector, Box::new(bytes.try_into().expect("whole sectors")));
             }
         }
     }
 
-    /// What became of the drive's lies so far.
-    pub fn lie_counts(&self) -> LieCounts {
-        self.lies.counts()
+    /// What became so far of the sectors that the drive has corrupted.
+    pub fn corruption_counts(&self) -> CorruptionCounts {
+        self.corruption.counts()
     }
 
-    /// How many sectors of these bytes are lied about.
-    pub fn lies_within(&self, bytes: &Range<u64>) -> u64 {
-        self.lies.within(sectors(bytes.start, (bytes.end - bytes.start) as usize)).count() as u64
+    /// How many sectors of these bytes are corrupt.
+    pub fn corrupt_within(&self, bytes: &Range<u64>) -> u64 {
+        self.corruption.within(sectors(bytes.start, (bytes.end - bytes.start) as usize)).count() as u64
     }
 
     /// Some sectors of the range cannot be read any more.
@@ -342,24 +342,24 @@ impl Platter {
         if world.once_in(2) {
             self.put_torn(world, &write);
         }
-        self.look_at_lies(&write);
+        self.recheck_corruption(&write);
     }
 
     fn promise_nothing(&mut self) {
-        for write in self.lies.promise_nothing().collect::<Vec<_>>() {
-            self.look_at_lies(&Done::meant(write));
+        for write in self.corruption.promise_nothing().collect::<Vec<_>>() {
+            self.recheck_corruption(&Done::meant(write));
         }
     }
 
-    /// The write is lost, or torn: where a lie has left what it would have written, that is no lie
-    /// any more.
-    fn look_at_lies(&mut self, write: &Done) {
+    /// The write is lost, or torn: a corrupt sector that holds what it would have written is right
+    /// after that.
+    fn recheck_corruption(&mut self, write: &Done) {
         if !write.is_meant {
             return;
         }
         for (nth, sector) in write.sectors().enumerate() {
             let held = self.sectors[sector].as_deref().unwrap_or(&ZEROS);
-            self.lies.held_all_the_same(sector, lies::part_of(&write.data, nth), held);
+            self.corruption.held_all_the_same(sector, corruption::part_of(&write.data, nth), held);
         }
     }
 
@@ -397,7 +397,7 @@ impl Platter {
 
     /// What a read gives.
     pub fn read(&mut self, offset: u64, buf: &mut [u8]) {
-        self.meet_lies(offset, buf.len());
+        self.meet_corruption(offset, buf.len());
         self.show(offset, buf);
     }
 
@@ -415,14 +415,14 @@ impl Platter {
         }
     }
 
-    /// A read gives the sectors, and what it is lied about of them if nothing newer lies over that.
-    fn meet_lies(&mut self, offset: u64, bytes: usize) {
-        let met: Vec<usize> = self.lies.within(sectors(offset, bytes)).collect();
+    /// A read gives the sectors, and the corrupt ones of them where nothing newer is over them.
+    fn meet_corruption(&mut self, offset: u64, bytes: usize) {
+        let met: Vec<usize> = self.corruption.within(sectors(offset, bytes)).collect();
         for sector in met {
             let is_hidden = self.lost.contains_key(&sector)
                 || self.cached.values().any(|write| write.sectors().contains(&sector));
             if !is_hidden {
-                self.lies.meet(sector);
+                self.corruption.meet(sector);
             }
         }
     }

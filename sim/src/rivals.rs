@@ -28,7 +28,7 @@ const A: Machine = Machine(1);
 const B: Machine = Machine(2);
 /// Longer than any machine watches before it opens a pool.
 const OPENED: Duration = Duration::from_secs(20);
-/// Longer than any run takes. Beats go on for ever, so that a deadlock shows by nothing else.
+/// Longer than any run takes. Heartbeats go on for ever, so that a deadlock shows by nothing else.
 const ENDED_MAX: Duration = Duration::from_secs(3600);
 /// Between two commands of a host.
 const PAUSE_MAX_MICROS: u64 = 200_000;
@@ -194,7 +194,8 @@ impl Scene {
         self.world.sleep(Duration::from_micros(self.world.below(micros_max))).await;
     }
 
-    /// Freezes a machine at any time, or just when it has looked at a drive, or writes its beat.
+    /// Freezes a machine at any time, or just when it has looked at a drive, or writes its
+    /// heartbeat.
     async fn freeze(&self, machine: Machine) {
         if self.world.once_in(2) {
             self.world.freeze_at(machine, Heartbeat::OFFSET, 1 + self.world.below(18));
@@ -280,8 +281,8 @@ async fn freeze_and_thaw(scene: Scene, taken: Rc<Cell<bool>>) {
             scene.check(&second).await;
         }
         Err(OpenError::InUse { .. }) => {
-            // Who wanted it found the beat of the other one, and may have left its own before: then
-            // nobody has it.
+            // Who wanted it found the heartbeat of the other one, and may have left its own before:
+            // then nobody has it.
             if !is_lost(&first) {
                 return scene.check(&first).await;
             }
@@ -340,9 +341,9 @@ async fn want_it_again(scene: Scene, machine: Machine, had: Rc<RefCell<Vec<Open>
     }
 }
 
-/// A machine is stopped while it beats, and goes on just when the one that has taken the pool is
-/// stopped: its beat comes over the other one's, which cannot write another one. Returns how often
-/// the roots had to say who has the pool, and how often the other one went on.
+/// A machine is stopped while it writes a heartbeat, and goes on just when the one that has taken
+/// the pool is stopped: its heartbeat comes over the other one's, which cannot write another one.
+/// Returns how often the roots had to say who has the pool, and how often the other one went on.
 async fn freeze_one_then_the_other(scene: Scene, counts: Rc<Cell<(usize, usize)>>) {
     let first = scene.make(A).await;
     scene.spawn_hosts(&first);

@@ -31,14 +31,14 @@ const CREATION_OPERATIONS: u64 = 80;
 const CLEAN_ACTIONS: u64 = 200;
 /// Drive operations of hosts that fill a pool and keep it nearly full, more or less.
 const FULL_OPERATIONS: u64 = 100_000;
-/// In one seed of so many, the first of each, machines could share the drives: the pool beats on
-/// them.
-const BEATS_PERIOD: u64 = 3;
+/// In one seed of so many, the first of each, machines could share the drives: the pool sends
+/// heartbeats to them.
+const HEARTBEATS_PERIOD: u64 = 3;
 /// In one seed of so many, the last of each, hosts keep an order. In the others nothing is drawn
 /// for that: seeds that are named elsewhere do what is said there.
 const ORDER_PERIOD: u64 = 4;
-/// Longer than anything takes between a start and its end. Beats go on for ever, so that a deadlock
-/// shows by nothing else.
+/// Longer than anything takes between a start and its end. Heartbeats go on for ever, so that a
+/// deadlock shows by nothing else.
 const START_MAX: Duration = Duration::from_secs(24 * 3600);
 /// In one seed of so many, the last of each, the clock on the wall jumps.
 const WALL_CLOCK_PERIOD: u64 = 16;
@@ -73,9 +73,9 @@ pub fn run_covering(
     plan: impl FnOnce(&mut XorShift) -> Plan,
 ) -> Result<(Outcome, Coverage), String> {
     let mut rng = XorShift::new(seed);
-    let beats = seed.is_multiple_of(BEATS_PERIOD);
+    let heartbeats = seed.is_multiple_of(HEARTBEATS_PERIOD);
     let in_order = seed % ORDER_PERIOD == ORDER_PERIOD - 1;
-    let plan = Plan { beats, in_order, ..plan(&mut rng) };
+    let plan = Plan { heartbeats, in_order, ..plan(&mut rng) };
     tracing::debug!(?plan, "seed {seed}");
     let mut scenario = Scenario {
         drives: Drives::new(&plan),
@@ -120,11 +120,11 @@ impl Scenario {
             self.start_with(actions, u64::MAX, Run::spared)?;
         }
         prove(&self.drives, Ended::Done)?;
-        let (met, lies) = (self.drives.met(), self.drives.lies());
+        let (met, corruption) = (self.drives.met(), self.drives.corruption());
         self.known.count(|outcome| {
             outcome.faults = met;
-            outcome.lies = lies;
-            outcome.lies_unsought = if outcome.scrubbed == 0 { lies.left() } else { 0 };
+            outcome.corruption = corruption;
+            outcome.corrupt_unsought = if outcome.scrubbed == 0 { corruption.left() } else { 0 };
         });
         Ok(self.known.outcome.get())
     }

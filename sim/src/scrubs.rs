@@ -11,10 +11,10 @@ use crate::start::Pool;
 
 impl Run {
     /// Scrubs the whole pool, and once more: then nothing may be found, and nothing may be wrong
-    /// where anything lives. The drives do not lie any more.
+    /// where anything lives. The drives corrupt nothing any more.
     pub async fn scrub_twice(&self, pool: &Pool, watched: &Watched) -> Result<(), String> {
         self.choose_settings(pool).await?;
-        let alive = watched.lies_within(&pool.scrubbed_places());
+        let alive = watched.corrupt_within(&pool.scrubbed_places());
         self.end_scrub_of_before(pool).await?;
         let first = self.scrub(pool).await?;
         let second = self.scrub(pool).await?;
@@ -22,13 +22,13 @@ impl Run {
         if second.findings != Findings::default() {
             return Err(format!("a scrub finds what the one before has left: {first:?}, {second:?}"));
         }
-        let left = watched.lies_within(&pool.scrubbed_places());
+        let left = watched.corrupt_within(&pool.scrubbed_places());
         if left > 0 {
-            return Err(format!("sectors that drives have lied about are wrong after two scrubs: {left}"));
+            return Err(format!("sectors that drives have corrupted are wrong after two scrubs: {left}"));
         }
         self.known.count(|outcome| {
             outcome.scrubbed += 1;
-            outcome.lies_alive += alive;
+            outcome.corrupt_alive += alive;
         });
         let drives = pool.status().drives;
         self.is_pristine.set(drives.iter().all(|drive| drive.condition == DriveCondition::Online));

@@ -69,12 +69,12 @@ async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> 
         compression: true,
         allow: vec!["any".to_owned()],
     };
-    running.appliance.create_pool(pool).await?;
-    let volume = running.appliance.create_volume(volume).await?;
-    let portals = running.appliance.portals();
+    running.node_api.create_pool(pool).await?;
+    let volume = running.node_api.create_volume(volume).await?;
+    let portals = running.node_api.portals();
     let _ = started.send(Ok(Server {
         address: portals.first().context("the node listens nowhere")?.address,
-        subsystem_nqn: running.appliance.subsystem_nqn().to_owned(),
+        subsystem_nqn: running.node_api.subsystem_nqn().to_owned(),
         nsid: volume.nsid,
         clock: CpuClock::Process(std::process::id()),
     }));

@@ -9,7 +9,7 @@ use ashlar_format::superblock::{Superblock, SuperblockError};
 use futures_util::future::join_all;
 
 use crate::Refused;
-use crate::report::{DriveReport, Finding, Findings, Kind, Standing};
+use crate::report::{DriveReport, Finding, Findings, Kind, MemberVerdict};
 
 /// A drive, and what people call it.
 pub struct Given<D> {
@@ -107,13 +107,13 @@ impl<D: Device> Known<D> {
         findings.add(Finding { kind, drive, name, offset, bytes, is_lost: false, text });
     }
 
-    pub fn report(&self, standing: Standing) -> DriveReport {
+    pub fn report(&self, verdict: MemberVerdict) -> DriveReport {
         let right = self.superblock.encode();
         let is_right = |copy: &&Copy| copy.as_ref().is_some_and(|copy| copy[..] == right[..]);
         DriveReport {
             name: self.name.clone(),
             drive: self.id(),
-            standing,
+            verdict,
             superblocks: self.copies.iter().filter(is_right).count(),
             root: self.own().map(|root| root.generation),
             slots_damaged: self.slots.iter().filter(|slot| matches!(slot, Slot::Damaged)).count(),
@@ -206,44 +206,44 @@ fn takes_part_in(root: &Root, drive: DriveId) -> bool {
 }
 
 /// What a drive of the pool is to its newest root.
-pub(crate) fn standing<D: Device>(root: &Root, drive: &Known<D>) -> Standing {
+pub(crate) fn verdict<D: Device>(root: &Root, drive: &Known<D>) -> MemberVerdict {
     let superblock = &drive.superblock;
     let is_it = |member: &&ashlar_format::root::MemberRecord| {
         (member.drive, member.uuid) == (superblock.drive, superblock.drive_uuid)
     };
-    let Some(record) = root.members.iter().find(is_it) else { return Standing::NoMember };
+    let Some(record) = root.members.iter().find(is_it) else { return MemberVerdict::NoMember };
     if record.state == MemberState::Released {
-        return Standing::NoMember;
+        return MemberVerdict::NoMember;
     }
     let Some(own) = drive.own() else {
-        return if record.state.takes_part() { Standing::Behind } else { Standing::Stale };
+        return if record.state.takes_part() { MemberVerdict::Behind } else { MemberVerdict::Stale };
     };
     if !root.descends_from(own.incarnation(), own.generation) {
-        return Standing::Diverged;
+        return MemberVerdict::Diverged;
     }
     let has_kept_up = own.generation.0 + 1 >= root.generation.0 || record.since >= root.generation;
     match (record.state.takes_part(), has_kept_up) {
-        (true, true) if own.generation == root.generation => Standing::Member,
-        (true, true) => Standing::Behind,
-        _ => Standing::Stale,
+        (true, true) if own.generation == root.generation => MemberVerdict::Member,
+        (true, true) => MemberVerdict::Behind,
+        _ => MemberVerdict::Stale,
     }
 }
 
 /// Tells of a drive that is not believed, with the reason.
-pub(crate) fn tell_standing<D: Device>(
+pub(crate) fn tell_verdict<D: Device>(
     drive: &Known<D>,
-    standing: Standing,
+    verdict: MemberVerdict,
     newest: RootGeneration,
     findings: &Findings,
 ) {
     let own = drive.own().map_or("no root".to_owned(), |own| format!("root {}", own.generation.0));
-    let (kind, text) = match standing {
-        Standing::Member | Standing::Behind => return,
-        Standing::Stale => (
+    let (kind, text) = match verdict {
+        MemberVerdict::Member | MemberVerdict::Behind => return,
+        MemberVerdict::Stale => (
             Kind::DriveStale,
             format!("it has {own}, and the pool has gone on to root {}: what it holds is old", newest.0),
         ),
-        Standing::Diverged => (
+        MemberVerdict::Diverged => (
             Kind::DriveStale,
             format!(
                 "it has {own} of another line than root {}: a machine used it without the other \
@@ -251,11 +251,11 @@ pub(crate) fn tell_standing<D: Device>(
                 newest.0
             ),
         ),
-        Standing::NoMember => (
+        MemberVerdict::NoMember => (
             Kind::DriveForeign,
             format!("root {} of the pool does not know it, or not any more; leave it out", newest.0),
         ),
-        Standing::Foreign => (
+        MemberVerdict::Foreign => (
             Kind::DriveForeign,
             format!("it is of another pool, '{}' ({})", drive.superblock.pool_name, drive.superblock.pool),
         ),

@@ -9,26 +9,27 @@ use futures_util::future::join_all;
 use crate::Refused;
 use crate::drives::{Given, sector};
 
-/// How long a beat is watched before it is taken for that of a machine that has stopped: whoever
-/// has the pool open writes one every 2 s, and whoever is about to claim it is silent for 8 s.
+/// How long a heartbeat is watched before it is taken for that of a machine that has stopped:
+/// whoever has the pool open writes one every 2 s, and whoever is about to claim it is silent for
+/// 8 s.
 const WATCH: Duration = Duration::from_secs(12);
 
-/// The beats of some drives.
-pub struct Beats(Vec<Option<Heartbeat>>);
+/// The heartbeats of some drives.
+pub struct Heartbeats(Vec<Option<Heartbeat>>);
 
-impl Beats {
-    /// The beats that are on the drives now.
+impl Heartbeats {
+    /// The heartbeats that are on the drives now.
     async fn look<D: Device>(drives: &[Given<D>]) -> Self {
         let one = async |drive: &Given<D>| {
             let sector = sector(&drive.device, Heartbeat::OFFSET).await?;
             Heartbeat::decode(&sector).ok()
         };
-        Beats(join_all(drives.iter().map(one)).await)
+        Heartbeats(join_all(drives.iter().map(one)).await)
     }
 
     /// The one of the newest opening.
     fn newest(&self) -> Option<&Heartbeat> {
-        self.0.iter().flatten().max_by_key(|beat| (beat.epoch, beat.count))
+        self.0.iter().flatten().max_by_key(|heartbeat| (heartbeat.epoch, heartbeat.count))
     }
 
     /// Refuses a pool that has been opened since: what was read of it means nothing.
@@ -36,24 +37,25 @@ impl Beats {
     /// # Errors
     /// [`Refused::Open`].
     pub async fn check_unchanged<D: Device>(&self, drives: &[Given<D>]) -> Result<(), Refused> {
-        let now = Beats::look(drives).await;
-        self.changed(&now).map_or(Ok(()), |beat| Err(Refused::Open { holder: beat.holder_name.clone() }))
+        let now = Heartbeats::look(drives).await;
+        self.changed(&now)
+            .map_or(Ok(()), |heartbeat| Err(Refused::Open { holder: heartbeat.holder_name.clone() }))
     }
 
-    fn changed<'n>(&self, now: &'n Beats) -> Option<&'n Heartbeat> {
+    fn changed<'n>(&self, now: &'n Heartbeats) -> Option<&'n Heartbeat> {
         let pairs = self.0.iter().zip(&now.0);
         pairs.filter(|(before, now)| now.is_some() && before != now).find_map(|(_, now)| now.as_ref())
     }
 }
 
-/// The beats of a pool that nobody has open. Where one was not handed back, it is watched for
+/// The heartbeats of a pool that nobody has open. Where one was not handed back, it is watched for
 /// twelve seconds.
 ///
 /// # Errors
-/// [`Refused::Open`] names the machine that beats.
-pub async fn unused<D: Device>(clock: &impl Clock, drives: &[Given<D>]) -> Result<Beats, Refused> {
-    let before = Beats::look(drives).await;
-    if before.newest().is_none_or(|beat| !beat.is_open) {
+/// [`Refused::Open`] names the machine that sends heartbeats.
+pub async fn unused<D: Device>(clock: &impl Clock, drives: &[Given<D>]) -> Result<Heartbeats, Refused> {
+    let before = Heartbeats::look(drives).await;
+    if before.newest().is_none_or(|heartbeat| !heartbeat.is_open) {
         return Ok(before);
     }
     clock.sleep(WATCH).await;

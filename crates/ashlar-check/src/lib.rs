@@ -54,10 +54,10 @@ use futures_util::future::join_all;
 use futures_util::stream::iter;
 
 pub use drives::Given;
-pub use lease::{Beats, unused};
-pub use report::{DriveReport, Finding, Kind, Report, Seen, Standing};
+pub use lease::{Heartbeats, unused};
+pub use report::{DriveReport, Finding, Kind, MemberVerdict, Report, Seen};
 
-use drives::{Known, clone_among, newest_root, pool_of, standing, tell_standing};
+use drives::{Known, clone_among, newest_root, pool_of, tell_verdict, verdict};
 use map::Walk;
 use named::Named;
 use pool::{Member, Pool};
@@ -183,14 +183,14 @@ impl<D: Device> Checker<D> {
         let findings = report::Findings::default();
         let (mut drives, mut members) = (Vec::new(), Vec::new());
         for drive in &foreign {
-            tell_standing(drive, Standing::Foreign, root.generation, &findings);
-            drives.push(drive.report(Standing::Foreign));
+            tell_verdict(drive, MemberVerdict::Foreign, root.generation, &findings);
+            drives.push(drive.report(MemberVerdict::Foreign));
         }
         for drive in own {
-            let standing = standing(&root, &drive);
-            tell_standing(&drive, standing, root.generation, &findings);
-            drives.push(drive.report(standing));
-            members.extend(member(drive, standing, &root, &findings));
+            let verdict = verdict(&root, &drive);
+            tell_verdict(&drive, verdict, root.generation, &findings);
+            drives.push(drive.report(verdict));
+            members.extend(member(drive, verdict, &root, &findings));
         }
         drives.sort_by_key(|drive| drive.drive);
         let report = Report::new(&superblock, &root, drives);
@@ -268,16 +268,16 @@ impl<D: Device> Checker<D> {
 /// The drive as a member, if it is believed; its superblock and its copy of the root are looked at.
 fn member<D: Device>(
     drive: Known<D>,
-    standing: Standing,
+    verdict: MemberVerdict,
     root: &Root,
     findings: &report::Findings,
 ) -> Option<(DriveId, Member<D>)> {
-    if !matches!(standing, Standing::Member | Standing::Behind) {
+    if !matches!(verdict, MemberVerdict::Member | MemberVerdict::Behind) {
         return None;
     }
     drive.check_superblocks(findings);
     drive.check_root(root, findings);
-    let (id, layout, is_behind) = (drive.id(), drive.superblock.layout, standing == Standing::Behind);
+    let (id, layout, is_behind) = (drive.id(), drive.superblock.layout, verdict == MemberVerdict::Behind);
     Some((id, Member { name: drive.name, device: drive.device, layout, is_behind }))
 }
 

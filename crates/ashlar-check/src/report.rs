@@ -125,7 +125,7 @@ impl fmt::Display for Finding {
 
 /// What a drive that was given is to the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
+pub enum MemberVerdict {
     /// It holds what it should.
     Member,
     /// It does, but for the newest root: the power failed while that was written.
@@ -140,16 +140,16 @@ pub enum Standing {
     Foreign,
 }
 
-impl Standing {
+impl MemberVerdict {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
-            Standing::Member => "member",
-            Standing::Behind => "behind",
-            Standing::Stale => "stale",
-            Standing::Diverged => "diverged",
-            Standing::NoMember => "no member",
-            Standing::Foreign => "of another pool",
+            MemberVerdict::Member => "member",
+            MemberVerdict::Behind => "behind",
+            MemberVerdict::Stale => "stale",
+            MemberVerdict::Diverged => "diverged",
+            MemberVerdict::NoMember => "no member",
+            MemberVerdict::Foreign => "of another pool",
         }
     }
 }
@@ -162,7 +162,7 @@ pub struct DriveReport {
     /// Its number in its pool.
     pub drive: DriveId,
     /// What it is to the pool.
-    pub standing: Standing,
+    pub verdict: MemberVerdict,
     /// Copies of its superblock that are right, of three.
     pub superblocks: usize,
     /// Its newest valid root.

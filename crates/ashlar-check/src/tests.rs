@@ -296,4 +296,4 @@ pub(super) fn sealed(segments: &Segments) -> crate::segments::Segment {
     *segments.iter().find(is_it).expect("data was written")
 }
 
-pub(super) const BEAT: u64 = Heartbeat::OFFSET;
+pub(super) const HEARTBEAT: u64 = Heartbeat::OFFSET;

@@ -43,8 +43,8 @@ type Answer<T> = Result<Json<T>, ApiError>;
 ))]
 struct Document;
 
-/// The API of `appliance`, which `watcher` watches.
-pub fn router(appliance: Arc<dyn NodeApi>, watcher: Arc<Watcher>) -> Router {
+/// The HTTP routes of `node_api`, which `watcher` watches.
+pub fn router(node_api: Arc<dyn NodeApi>, watcher: Arc<Watcher>) -> Router {
     let look = axum::middleware::from_fn_with_state(watcher.clone(), events::look_after_change);
     let (router, document) = routes(watcher);
     let document = get(move || std::future::ready(Json(document.clone())));
@@ -54,7 +54,7 @@ pub fn router(appliance: Arc<dyn NodeApi>, watcher: Arc<Watcher>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::map_response(in_one_shape))
         .layer(look)
-        .with_state(appliance)
+        .with_state(node_api)
 }
 
 /// All paths, and what is said of them.

@@ -27,7 +27,7 @@ const ALONE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks at a node.
 pub struct Watcher {
-    appliance: Arc<dyn NodeApi>,
+    node_api: Arc<dyn NodeApi>,
     /// What it has seen.
     pub log: Arc<EventLog>,
     seen: Mutex<Seen>,
@@ -71,13 +71,13 @@ enum What {
 impl Watcher {
     /// A watcher of a node that has just been started, and has to tell this of its start: warnings,
     /// by their kinds.
-    pub fn new(appliance: Arc<dyn NodeApi>, warnings: Vec<(&'static str, String)>) -> Self {
+    pub fn new(node_api: Arc<dyn NodeApi>, warnings: Vec<(&'static str, String)>) -> Self {
         let log = Arc::new(EventLog::new());
         let version = env!("CARGO_PKG_VERSION");
         let started = Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));
         let warnings = warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings).collect());
-        Watcher { appliance, log, seen: Mutex::default(), changes: Default::default() }
+        Watcher { node_api, log, seen: Mutex::default(), changes: Default::default() }
     }
 
     /// Looks for as long as it is polled.
@@ -94,11 +94,11 @@ impl Watcher {
     pub async fn look(&self) {
         self.tell_untold_changes();
         let mut seen = self.seen.lock().await;
-        let Ok(pools) = self.appliance.pools().await else { return };
-        let Ok(hosts) = self.appliance.hosts().await else { return };
-        let visits = self.appliance.take_host_visits();
-        let shared_nqns = self.appliance.shared_host_nqns();
-        let warnings = self.appliance.warnings();
+        let Ok(pools) = self.node_api.pools().await else { return };
+        let Ok(hosts) = self.node_api.hosts().await else { return };
+        let visits = self.node_api.take_host_visits();
+        let shared_nqns = self.node_api.shared_host_nqns();
+        let warnings = self.node_api.warnings();
         let mut now = Seen { pools, hosts, visits, shared_nqns, warnings, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;

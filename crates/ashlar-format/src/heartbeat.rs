@@ -1,4 +1,4 @@
-//! The beat: who has the pool open, on every drive, written anew while it is.
+//! The heartbeat: who has the pool open, on every drive, written anew while it is.
 
 use ashlar_block::{PoolUuid, SECTOR_BYTES};
 
@@ -21,7 +21,7 @@ pub const HOLDER_NAME_BYTES_MAX: usize = 255;
 /// | 32 | 16 | holder: whose it is |
 /// | 48 | 8 | epoch: one more than was seen on any drive when the pool was opened |
 /// | 56 | 8 | session: drawn at random then |
-/// | 64 | 8 | count of beats in it |
+/// | 64 | 8 | count of heartbeats in it |
 /// | 72 | 8 | written at (Unix seconds) |
 /// | 80 | 1 + 255 | name of the holder: length, UTF-8 |
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ pub struct Heartbeat {
     pub epoch: u64,
     /// Tells two openings of one epoch from each other.
     pub session: u64,
-    /// Which beat of the opening.
+    /// Which heartbeat of the opening.
     pub count: u64,
     /// Unix seconds, for people.
     pub written_at: u64,
@@ -61,12 +61,12 @@ impl Heartbeat {
         w.0
     }
 
-    /// The beat that a sector holds.
+    /// The heartbeat that a sector holds.
     ///
     /// # Errors
     /// [`Malformed`]: there is none, or not a whole one.
     pub fn decode(sector: &[u8]) -> Result<Self, Malformed> {
-        let mut r = Reader::new("beat", sector);
+        let mut r = Reader::new("heartbeat", sector);
         let (magic, crc): ([u8; 8], u32) = (r.array()?, r.u32()?);
         let mut zeroed = sector.to_vec();
         zeroed[CRC_AT..CRC_AT + 4].fill(0);

@@ -441,8 +441,8 @@ proptest! {
 }
 
 #[test]
-fn a_beat_is_read_as_it_was_written_and_refused_once_damaged() {
-    let beat = Heartbeat {
+fn a_heartbeat_is_read_as_it_was_written_and_refused_once_damaged() {
+    let heartbeat = Heartbeat {
         pool: PoolUuid([1; 16]),
         is_open: true,
         holder: [2; 16],
@@ -452,10 +452,10 @@ fn a_beat_is_read_as_it_was_written_and_refused_once_damaged() {
         written_at: 1_700_000_000,
         holder_name: "alpha.example".into(),
     };
-    let sector = beat.encode();
+    let sector = heartbeat.encode();
     assert_eq!(sector.len(), SECTOR_BYTES);
-    assert_eq!(Heartbeat::decode(&sector), Ok(beat.clone()));
-    let closed = Heartbeat { is_open: false, ..beat };
+    assert_eq!(Heartbeat::decode(&sector), Ok(heartbeat.clone()));
+    let closed = Heartbeat { is_open: false, ..heartbeat };
     assert_eq!(Heartbeat::decode(&closed.encode()), Ok(closed));
     for at in [0, 8, 12, 60, 81, 4095] {
         let mut damaged = sector.clone();

@@ -35,7 +35,7 @@ pub struct Member<D> {
     used_bytes: Cell<u64>,
     failure: RefCell<Option<Failure>>,
     read_errors: Cell<u64>,
-    lies: Cell<u64>,
+    corrupt_reads: Cell<u64>,
     speed: Speed,
     silence: Silences,
     faults: Faults,
@@ -52,7 +52,7 @@ impl<D> Member<D> {
             used_bytes: Cell::new(layout.chunks_start + chunks_bytes),
             failure: RefCell::new(None),
             read_errors: Cell::new(0),
-            lies: Cell::new(0),
+            corrupt_reads: Cell::new(0),
             speed: Speed::default(),
             silence: Silences::default(),
             faults: Faults::default(),
@@ -109,8 +109,8 @@ impl<D> Member<D> {
     }
 
     /// Times that the drive gave wrong bytes.
-    pub fn lies(&self) -> u64 {
-        self.lies.get()
+    pub fn corrupt_reads(&self) -> u64 {
+        self.corrupt_reads.get()
     }
 }
 
@@ -318,9 +318,9 @@ impl<D: Device> Array<D> {
     }
 
     /// A drive was seen to give wrong bytes, so many times in what was looked at at once.
-    pub fn note_lies(&self, drive: DriveId, times: u64) {
+    pub fn note_corrupt_reads(&self, drive: DriveId, times: u64) {
         if let Some(member) = self.member(drive) {
-            member.lies.set(member.lies.get() + times);
+            member.corrupt_reads.set(member.corrupt_reads.get() + times);
             self.note_fault(&member);
         }
     }

@@ -13,8 +13,8 @@ use ashlar_block::{AlignedBuf, Nanos};
 use crate::reactor::Reactor;
 
 /// Polls within that time up to which a reactor is idle: keep alives, looks at health figures and
-/// the beats of a hundred drives come all the time. As much as some twenty commands of a host in a
-/// second, which need nothing that is kept.
+/// the heartbeats of a hundred drives come all the time. As much as some twenty commands of a host
+/// in a second, which need nothing that is kept.
 const IDLE_POLLS_MAX: u64 = 512;
 /// What so few polls may leave behind in bytes, at most, for it not to be worth giving back.
 const IDLE_KEPT_BYTES_MAX: usize = 4 << 20;
@@ -61,8 +61,8 @@ impl Idle {
     }
 
     /// Whether it was idle for as long as it was watched, once that has ended. While something is
-    /// ready, which may be a beat or the first of much that has come during a standstill, that is
-    /// not decided yet.
+    /// ready, which may be a heartbeat or the first of much that has come during a standstill, that
+    /// is not decided yet.
     fn ends_watch_idle(&self, now: Mark, has_ready: bool) -> bool {
         let Some(watch) = self.watch.get().filter(|watch| watch.at <= now.at) else { return false };
         let is_idle = now.polls - watch.polls <= IDLE_POLLS_MAX;

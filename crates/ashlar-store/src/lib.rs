@@ -43,7 +43,7 @@ pub use jobs::trim::{TrimError, TrimReport};
 pub use members::add::AddError;
 pub use members::create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
 pub use members::grow::{GrowError, Grown};
-pub use members::lease::beating_on;
+pub use members::lease::live_holder;
 pub use members::naming::{RenameError, newest_label};
 pub use members::remove::{FailError, RemoveError};
 pub use members::restore::{RestoreError, label_to_restore, restore_label};

@@ -51,7 +51,7 @@ pub struct DriveStatus {
     /// Reads that it refused.
     pub read_errors: u64,
     /// Reads that it answered with wrong bytes.
-    pub lies: u64,
+    pub corrupt_reads: u64,
     /// Bytes that the pool would take if it was to grow: the drive has become larger.
     pub unused_bytes: u64,
     /// It answers much later than the others: most reads are reconstructed from those.
@@ -190,7 +190,7 @@ impl<W: World> Pool<W> {
                 record.given_up
             },
             read_errors: figure(Member::read_errors),
-            lies: figure(Member::lies),
+            corrupt_reads: figure(Member::corrupt_reads),
             unused_bytes: self.unused_bytes(record.drive),
             is_slow: member.as_deref().is_some_and(Member::is_slow),
         }

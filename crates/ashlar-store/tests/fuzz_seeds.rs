@@ -19,8 +19,8 @@ fn superblocks_are_read_or_refused() {
 }
 
 #[test]
-fn beats_are_read_or_refused() {
-    replay_all("beat", &formats::beat_seeds(), formats::beat);
+fn heartbeats_are_read_or_refused() {
+    replay_all("heartbeat", &formats::heartbeat_seeds(), formats::heartbeat);
 }
 
 #[test]

@@ -147,10 +147,13 @@ pub enum NodeError {
     },
     /// Somebody has stopped the opening of a pool.
     #[error(
-        "another command, or the end of the daemon, stopped the opening of the pool: `ashlar pool \
+        "another command, or the end of the daemon, stopped the opening of {pool}: `ashlar pool \
          import` opens it"
     )]
-    OpeningStopped,
+    OpeningStopped {
+        /// The pool in question, as a phrase.
+        pool: String,
+    },
     /// The drives are those of several pools.
     #[error(
         "the drives belong to several pools ({pools}): name one of them by its {}",
@@ -206,8 +209,13 @@ pub enum NodeError {
         error: FailError,
     },
     /// The store refused to remove a drive.
-    #[error("{0}")]
-    RemoveDrive(#[from] RemoveError),
+    #[error("pool '{pool}': {error}")]
+    RemoveDrive {
+        /// The pool.
+        pool: String,
+        /// Why.
+        error: RemoveError,
+    },
     /// The store refused to take a drive back.
     #[error("{0}")]
     ReturnDrive(#[from] RejoinError),
@@ -306,6 +314,9 @@ impl NodeError {
     pub fn of_its_pool(&self) -> String {
         match self {
             NodeError::Open { error, why, .. } => format!("{error}{why}"),
+            NodeError::OpeningStopped { .. } => {
+                NodeError::OpeningStopped { pool: "the pool".to_owned() }.to_string()
+            }
             error => error.to_string(),
         }
     }

@@ -215,7 +215,9 @@ impl<B: DriveProvider> ReactorPools<B> {
     /// # Errors
     /// [`NodeError`].
     pub fn may_remove_drive(&self, uuid: PoolUuid, drive: DriveId) -> Result<(), NodeError> {
-        Ok(self.pool(uuid)?.store.may_remove_drive(drive)?)
+        let pool = self.pool(uuid)?;
+        let checked = pool.store.may_remove_drive(drive);
+        checked.map_err(|error| NodeError::RemoveDrive { pool: pool.name(), error })
     }
 
     /// Removes a drive of a pool once what lives on it is on others, or lets one stay that was to
@@ -229,13 +231,13 @@ impl<B: DriveProvider> ReactorPools<B> {
         drive: DriveId,
         removal: Removal,
     ) -> Result<(), NodeError> {
-        let store = &self.pool(uuid)?.store;
-        store.check_room_below()?;
-        match removal {
-            Removal::Begin => store.remove_drive(drive).await?,
-            Removal::Cancel => store.keep_drive(drive).await?,
-        }
-        Ok(())
+        let pool = self.pool(uuid)?;
+        pool.store.check_room_below()?;
+        let done = match removal {
+            Removal::Begin => pool.store.remove_drive(drive).await,
+            Removal::Cancel => pool.store.keep_drive(drive).await,
+        };
+        done.map_err(|error| NodeError::RemoveDrive { pool: pool.name(), error })
     }
 
     /// Gives a pool another name.

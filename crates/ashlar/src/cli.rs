@@ -7,6 +7,7 @@ mod done;
 mod events;
 mod members;
 mod paths;
+mod progress;
 mod rebuild;
 mod removal;
 mod scrub;

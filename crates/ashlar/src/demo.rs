@@ -69,11 +69,11 @@ async fn show(
     signals: &mut Signals,
     output: Output,
 ) -> anyhow::Result<()> {
-    running.appliance.opened().await;
-    let volume = prepare::prepare(&*running.appliance, state, output).await?;
+    running.node_api.opened().await;
+    let volume = prepare::prepare(&*running.node_api, state, output).await?;
     let workload = Workload {
         address: io_address(running)?,
-        subsystem_nqn: running.appliance.subsystem_nqn().to_owned(),
+        subsystem_nqn: running.node_api.subsystem_nqn().to_owned(),
         host_nqn: volume.host_nqn,
         nsid: volume.nsid,
         is_new: volume.is_new,
@@ -82,7 +82,7 @@ async fn show(
         output,
     };
     let Some(measured) = workload.run(signals).await? else { return Ok(()) };
-    report::print(&*running.appliance, &measured, output).await?;
+    report::print(&*running.node_api, &measured, output).await?;
     if arguments.once {
         return Ok(());
     }
@@ -93,7 +93,7 @@ async fn show(
 
 /// Where a host on this machine reaches the volumes.
 fn io_address(running: &Running) -> anyhow::Result<SocketAddr> {
-    let portals = running.appliance.portals();
+    let portals = running.node_api.portals();
     let portal = portals.iter().find(|portal| portal.kind == PortalKind::Io);
     let mut address = portal.context("no portal leads to the volumes")?.address;
     if address.ip().is_unspecified() {

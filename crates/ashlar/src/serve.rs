@@ -59,7 +59,7 @@ const STOP_WAIT: Duration = Duration::from_secs(10);
 /// A node that serves.
 pub struct Running {
     /// What the API stands before.
-    pub appliance: Arc<ServedNode>,
+    pub node_api: Arc<ServedNode>,
     node: MachineNode,
     reactors: Reactors,
     threads: Threads,
@@ -99,17 +99,17 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         reactors.stop_serving().await;
         return Err(error);
     }
-    let appliance = ServedNode::new(node.clone(), target, state, remembered, finder, stops, config);
-    let appliance = Arc::new(appliance);
-    appliance.keep_pools(config.auto_rejoin);
+    let node_api = ServedNode::new(node.clone(), target, state, remembered, finder, stops, config);
+    let node_api = Arc::new(node_api);
+    node_api.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
-    let watcher = Arc::new(Watcher::new(appliance.clone(), warnings));
-    let api = tokio::spawn(socket.serve(router(appliance.clone(), watcher.clone()), stopped));
+    let watcher = Arc::new(Watcher::new(node_api.clone(), warnings));
+    let api = tokio::spawn(socket.serve(router(node_api.clone(), watcher.clone()), stopped));
     let watching = tokio::spawn({
         let watcher = watcher.clone();
         async move { watcher.run().await }
     });
-    Ok(Running { appliance, node, reactors, threads, watcher, watching, stop_api, api })
+    Ok(Running { node_api, node, reactors, threads, watcher, watching, stop_api, api })
 }
 
 /// What the node's directory has to be warned of, in the log and by an event of that kind.
@@ -134,19 +134,19 @@ impl Running {
         if tokio::time::timeout(STOP_WAIT, self.reactors.stop_serving()).await.is_err() {
             tracing::warn!("connections did not end in time and are cut off");
         }
-        if tokio::time::timeout(STOP_WAIT, self.appliance.stop_opening()).await.is_err() {
+        if tokio::time::timeout(STOP_WAIT, self.node_api.stop_opening()).await.is_err() {
             tracing::warn!(
                 "the opening of a pool did not end in time: the daemon leaves the pool as in a \
                  crash"
             );
         }
-        let changes_ended = tokio::time::timeout(STOP_WAIT, self.appliance.end_changes()).await;
+        let changes_ended = tokio::time::timeout(STOP_WAIT, self.node_api.end_changes()).await;
         if changes_ended.is_err() {
             tracing::warn!("a change to the pools did not end in time and is cut off");
         }
-        let prepared = tokio::time::timeout(STOP_WAIT, self.appliance.prepare_end()).await;
+        let prepared = tokio::time::timeout(STOP_WAIT, self.node_api.prepare_end()).await;
         close_pools(&self.node).await;
-        let remembered = tokio::time::timeout(STOP_WAIT, self.appliance.remember_at_end()).await;
+        let remembered = tokio::time::timeout(STOP_WAIT, self.node_api.remember_at_end()).await;
         if prepared.and(remembered).is_err() {
             tracing::warn!(
                 "the file system of the state directory hangs: what is not in it yet is not remembered"
@@ -171,7 +171,7 @@ pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Resul
         let mut signals = Signals::of_daemon()?;
         signals::ignore_the_others()?;
         let Some(running) = unless(&mut signals, assemble(&config)).await.transpose()? else { return Ok(()) };
-        announce(&running.appliance);
+        announce(&running.node_api);
         notify::ready();
         let reload = || Config::resolve(arguments, socket.clone());
         let name = serve_until_end(&mut signals, config, reload, &log).await;
@@ -234,13 +234,13 @@ fn raise_open_files() {
     }
 }
 
-fn announce(appliance: &ServedNode) {
-    for portal in appliance.portals() {
+fn announce(node_api: &ServedNode) {
+    for portal in node_api.portals() {
         let what = match portal.kind {
             PortalKind::Io => "volumes and discovery",
             PortalKind::Discovery => "discovery",
         };
         tracing::info!(address = %portal.address, "listening: {what}");
     }
-    tracing::info!(nqn = appliance.subsystem_nqn(), "serving");
+    tracing::info!(nqn = node_api.subsystem_nqn(), "serving");
 }

@@ -84,7 +84,7 @@ fn a_pool_that_is_open_is_refused_with_its_holder() {
     place.ok(&import);
     let refused = place.refused(&check(&drives, &[]));
     assert_says(&refused, &["0.img", "in use", &format!("process {}", daemon.pid())]);
-    // It has gone without closing the pool: nobody beats any more.
+    // It has gone without closing the pool: nobody sends heartbeats any more.
     daemon.kill();
     let said = place.ok(&check(&drives, &[]));
     assert_says(&said, &["not closed", "nothing is wrong"]);

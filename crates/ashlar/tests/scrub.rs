@@ -17,7 +17,7 @@ use support::{Daemon, Place, spoil, text};
 /// Drives of the pool, of 48 MiB each.
 const DRIVES: usize = 5;
 /// The one whose bytes change behind the pool.
-const LIAR: usize = 2;
+const CORRUPTED: usize = 2;
 /// Blocks of the volume: 48 MiB.
 const BLOCKS: u64 = 12288;
 const SECTOR_BYTES: usize = 4096;
@@ -45,7 +45,7 @@ fn chunks(drive: &[u8]) -> Range<usize> {
 /// Spoils a part of each sector of the drive's chunks that was ever written. Returns how many there
 /// are.
 fn spoil_chunks(place: &Place) -> u64 {
-    let image = place.image(LIAR);
+    let image = place.image(CORRUPTED);
     let bytes = fs::read(&image).expect("a file");
     let was_written = |at: &usize| bytes[*at..*at + SECTOR_BYTES].iter().any(|byte| *byte != 0);
     let sectors = chunks(&bytes).step_by(SECTOR_BYTES).filter(was_written);
@@ -64,24 +64,27 @@ fn use_volume(place: &Place, volume: Volume, seed: u64) -> Volume {
 }
 
 #[test]
-fn a_scrub_names_the_drive_that_lied_and_leaves_nothing_of_its_lies() {
+fn a_scrub_names_the_drive_that_held_wrong_bytes_and_leaves_none_of_them() {
     let place = Place::new();
     let (daemon, volume) = written(&place, 21);
     let spoiled = spoil_chunks(&place);
     let found = scrub(&place);
-    let lies = found["wrong"].as_u64().expect("a count");
-    assert!((1..=spoiled).contains(&lies), "of {spoiled}: {found}");
+    let wrong = found["wrong"].as_u64().expect("a count");
+    assert!((1..=spoiled).contains(&wrong), "of {spoiled}: {found}");
     assert_eq!((&found["states"][0], &found["done_percent"]), (&"finished".into(), &100.0.into()), "{found}");
-    assert_eq!((&found["repaired"], &found["unrepaired"]), (&lies.into(), &0.into()), "{found}");
-    let name = place.json(&["pool", "show", "tank"])["drives"][LIAR]["name"].clone();
+    assert_eq!((&found["repaired"], &found["unrepaired"]), (&wrong.into(), &0.into()), "{found}");
+    let name = place.json(&["pool", "show", "tank"])["drives"][CORRUPTED]["name"].clone();
     let drives = found["drives"].as_array().expect("a list");
-    assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["wrong"]), (1, &name, &lies.into()), "{found}");
+    assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["wrong"]), (1, &name, &wrong.into()), "{found}");
     let told = place.in_words(&["events"]);
-    for part in ["scrub_finished", &format!("{lies} wrong"), &place.file(LIAR)] {
+    for part in ["scrub_finished", &format!("{wrong} wrong"), &place.file(CORRUPTED)] {
         assert!(told.contains(part), "'{part}' is not in: {told}");
     }
     let text = place.in_words(&["pool", "show", "tank"]);
-    assert!(text.contains(&format!("{lies} wrong, 0 unreadable, {lies} repaired, 0 not repaired")), "{text}");
+    assert!(
+        text.contains(&format!("{wrong} wrong, 0 unreadable, {wrong} repaired, 0 not repaired")),
+        "{text}"
+    );
     // Also to whoever asks in the morning.
     daemon.terminate();
     let daemon = place.start();
@@ -136,20 +139,20 @@ fn what_hosts_read_is_made_right_without_a_scrub() {
 }
 
 #[test]
-fn a_drive_that_lies_too_often_is_given_up_and_what_it_held_restored_on_the_others() {
+fn a_drive_that_returns_wrong_bytes_too_often_is_given_up_and_what_it_held_restored_on_the_others() {
     let place = Place::new();
     let (daemon, volume) = written(&place, 24);
     place.ok(&["pool", "set", "tank", "fault-threshold=5", "recon-prio=1"]);
     assert!(spoil_chunks(&place) > 0);
     place.json(&["pool", "scrub", "tank"]);
-    let why = |place: &Place| place.json(&["pool", "show", "tank"])["drives"][LIAR]["problem"].clone();
+    let why = |place: &Place| place.json(&["pool", "show", "tank"])["drives"][CORRUPTED]["problem"].clone();
     place.wait_until("the drive is given up", |place| why(place) != Value::Null);
     assert_eq!(why(&place), "it refused reads or gave wrong bytes 5 times within 10 minutes");
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
     place.wait_until("the others have it all", |place| place.pool_states("tank") == ["online", "reduced"]);
     assert_eq!(place.json(&["pool", "show", "tank"])["fault_threshold"], 5);
     // It is as good as gone, so that another one may go.
-    fs::remove_file(place.image(LIAR)).expect("a file");
+    fs::remove_file(place.image(CORRUPTED)).expect("a file");
     fs::remove_file(place.image(0)).expect("a file");
     use_volume(&place, volume, 2);
     daemon.terminate();

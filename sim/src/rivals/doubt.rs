@@ -4,7 +4,7 @@
 use ashlar_block::{AlignedBuf, Device, DriveId, Durability, IoError, SECTOR_BYTES};
 use ashlar_store::format::root::Root;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{DriveCondition, DriveStatus, FoundDrive, Incarnation, beating_on, read_roots};
+use ashlar_store::{DriveCondition, DriveStatus, FoundDrive, Incarnation, live_holder, read_roots};
 
 use super::*;
 use crate::drive::SimDrive;
@@ -127,8 +127,9 @@ async fn return_with_a_stray_root(scene: Scene) {
     scene.check(&open).await;
 }
 
-/// Whoever wants to empty a drive looks whether somebody beats on it. A machine that has claimed
-/// the pool and waits has written one beat, and writes the next when it has opened it.
+/// Whoever wants to empty a drive looks whether a machine sends heartbeats to it. A machine that
+/// has claimed the pool and waits has written one heartbeat, and writes the next when it has opened
+/// it.
 async fn look_for_life_while_it_is_claimed(scene: Scene) {
     let first = scene.make(A).await;
     scene.world.freeze(A);
@@ -140,8 +141,8 @@ async fn look_for_life_while_it_is_claimed(scene: Scene) {
     scene.pause(6_000_000).await;
     let third = scene.world.seen_from(Machine(3));
     let device = SimDrive::new(&third, &scene.platters[0]);
-    let beating = beating_on(&third, &device, first.pool.status().uuid).await;
-    assert_eq!(beating.as_deref(), Some("machine 2"));
+    let holder = live_holder(&third, &device, first.pool.status().uuid).await;
+    assert_eq!(holder.as_deref(), Some("machine 2"));
     scene.world.sleep(OPENED).await;
     assert!(is_open.get());
 }

@@ -9,8 +9,9 @@ use crate::hosts::Run;
 const SCRUB_OPERATIONS: u64 = 3000;
 
 impl Scenario {
-    /// A start with all drives, which lie no more: it is scrubbed, and then nothing may be wrong
-    /// any more. Whichever drives are missed later, those that have lied are as good as any.
+    /// A start with all drives, which corrupt nothing any more: it is scrubbed, and then nothing
+    /// may be wrong. Whichever drives are missed later, those that have corrupted data are as good
+    /// as any.
     pub(super) fn scrub(&mut self) -> Result<(), String> {
         while self.rng.below(2) == 0 {
             let operations = self.rng.below(SCRUB_OPERATIONS);

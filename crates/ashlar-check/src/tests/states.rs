@@ -224,7 +224,7 @@ fn a_drive_that_has_missed_roots_is_stale_and_named() {
         let report = closed.check().await;
         let stale = of_kind(&report, Kind::DriveStale);
         assert!(stale.len() == 1 && stale[0].name == "d1", "{report:#?}");
-        assert_eq!(report.drives[1].standing, Standing::Stale);
+        assert_eq!(report.drives[1].verdict, MemberVerdict::Stale);
     });
 }
 
@@ -251,7 +251,7 @@ fn a_member_whose_root_says_that_it_is_absent_is_not_believed() {
         let report = closed.check().await;
         let parity_used = of_kind(&report, Kind::Root);
         assert!(parity_used.len() == 1 && report.absent == [DriveId(3)], "{report:#?}");
-        assert_eq!(report.drives[3].standing, Standing::Stale);
+        assert_eq!(report.drives[3].verdict, MemberVerdict::Stale);
     });
 }
 
@@ -272,7 +272,7 @@ fn what_is_no_drive_of_a_pool_is_refused_by_its_name() {
 
 // --- who has it open -----------------------------------------------------------------------------
 
-fn beat(pool: ashlar_block::PoolUuid, is_open: bool, count: u64) -> Vec<u8> {
+fn heartbeat(pool: ashlar_block::PoolUuid, is_open: bool, count: u64) -> Vec<u8> {
     let (holder, holder_name) = ([1; 16], "other-machine".to_owned());
     Heartbeat { pool, is_open, holder, epoch: 3, session: 1, count, written_at: 0, holder_name }.encode()
 }
@@ -296,7 +296,7 @@ impl<F: AsyncFn() + Clone + 'static> ashlar_block::Clock for Meanwhile<F> {
 }
 
 #[test]
-fn a_pool_that_a_machine_beats_on_is_refused_and_one_that_was_left_is_not() {
+fn a_pool_that_a_machine_sends_heartbeats_for_is_refused_and_one_that_was_left_is_not() {
     on_reactor(async {
         let closed = Rc::new(Closed::new(Level::RAID1, 2, End::Closed).await);
         let pool = closed.superblock().await.pool;
@@ -308,19 +308,19 @@ fn a_pool_that_a_machine_beats_on_is_refused_and_one_that_was_left_is_not() {
         };
         let put = |is_open, count| {
             let closed = closed.clone();
-            async move || closed.write(0, BEAT, &beat(pool, is_open, count)).await
+            async move || closed.write(0, HEARTBEAT, &heartbeat(pool, is_open, count)).await
         };
         let nothing = Meanwhile(async || ());
         put(true, 1)().await;
         assert!(unused(&nothing, &given()).await.is_ok(), "it was left");
-        let beats_on = Meanwhile({
+        let goes_on = Meanwhile({
             let closed = closed.clone();
-            async move || closed.write(0, BEAT, &beat(pool, true, 2)).await
+            async move || closed.write(0, HEARTBEAT, &heartbeat(pool, true, 2)).await
         });
-        let refused = unused(&beats_on, &given()).await.err().expect("it beats").to_string();
+        let refused = unused(&goes_on, &given()).await.err().expect("a machine sends heartbeats").to_string();
         assert!(refused.contains("other-machine"), "{refused}");
         put(false, 3)().await;
-        let handed_back = unused(&beats_on, &given()).await.expect("nobody waits for what is handed back");
+        let handed_back = unused(&goes_on, &given()).await.expect("nobody waits for what is handed back");
         put(true, 4)().await;
         assert!(handed_back.check_unchanged(&given()).await.is_err(), "it was opened meanwhile");
     });

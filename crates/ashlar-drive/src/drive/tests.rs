@@ -265,7 +265,7 @@ fn a_failed_stable_write_may_be_repeated_unless_cached_data_is_at_stake() {
         faults.fail_next_write(0..4096, EIO);
         assert!(drive.write(0, data(1, 4096), Durability::Stable).await.is_err());
         drive.write(0, data(1, 4096), Durability::Stable).await.expect("nothing else was at stake");
-        // A beat of the pool, which comes all the time.
+        // A heartbeat of the pool, which comes all the time.
         drive.write(4096, data(1, 4096), Durability::Fleeting).await.unwrap();
         faults.fail_next_write(0..4096, EIO);
         assert!(drive.write(0, data(1, 4096), Durability::Stable).await.is_err());

@@ -1,5 +1,5 @@
-//! Reading a column: from its own drive, or from the others where that is lost, refuses, lies or is
-//! slow.
+//! Reading a column: from its own drive, or from the others where that is lost, refuses, returns
+//! wrong bytes or is slow.
 
 use std::ops::Range;
 
@@ -58,7 +58,7 @@ impl<D: Device> Array<D> {
             self.reconstruct_cache.begin();
         }
         if source == Source::Corrupt {
-            self.note_lies(geometry.columns[column].drive, 1);
+            self.note_corrupt_reads(geometry.columns[column].drive, 1);
         }
         Ok((buf, source))
     }

@@ -78,7 +78,7 @@ fn wrong_bytes_are_replaced_by_the_right_ones_and_the_drive_is_named() {
     let (read, source) =
         now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right)).expect("two parities");
     assert_eq!((&read[..], source), (&right[..], Source::Corrupt));
-    assert_eq!(array.member(DriveId(1)).expect("a member").lies(), 1);
+    assert_eq!(array.member(DriveId(1)).expect("a member").corrupt_reads(), 1);
 }
 
 #[test]

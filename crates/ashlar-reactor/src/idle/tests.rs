@@ -79,10 +79,10 @@ fn whether_a_reactor_is_idle_is_decided_once_nothing_is_ready() {
     let ends = |at, polls, has_ready| idle.ends_watch_idle(Mark { at: Nanos(at), polls }, has_ready);
     assert!(
         !ends(IDLE_AFTER, 1000, true),
-        "what is ready may be a beat, or much that has come in a standstill"
+        "what is ready may be a heartbeat, or much that has come in a standstill"
     );
     assert_eq!(idle.due(), Some(Nanos(IDLE_AFTER)));
-    assert!(ends(IDLE_AFTER + 1, 1001, false), "a beat");
+    assert!(ends(IDLE_AFTER + 1, 1001, false), "a heartbeat");
     sleeps(&idle, 200, 2000);
     assert!(!ends(200 + IDLE_AFTER, 2000, true));
     assert!(!ends(200 + IDLE_AFTER + 1, 2001 + IDLE_POLLS_MAX, true), "much");
@@ -141,8 +141,8 @@ fn an_idle_reactor_looks_once_and_sleeps_on() {
     .unwrap();
 }
 
-/// The beats of a pool came as often as a reactor looks whether it is idle, and each look found a
-/// beat that was due in its very turn: what a load had taken was never given back.
+/// The heartbeats of a pool came as often as a reactor looks whether it is idle, and each look
+/// found a heartbeat that was due in its very turn: what a load had taken was never given back.
 #[test]
 fn what_comes_whenever_a_watch_ends_does_not_keep_a_reactor_from_its_rest() {
     let config = quickly_idle();

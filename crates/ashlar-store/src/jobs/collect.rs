@@ -165,9 +165,11 @@ impl<W: World> Pool<W> {
             is_right
         };
         let read = self.array.read_checked(&geometry, 0, row..end, right).await;
-        let unreadable =
-            |error| IoError::new(Cause::Unrecovered, format!("header of {id} row {row}: {error}"));
-        read.map_err(unreadable)?;
+        read.map_err(|error| {
+            let pool = self.name();
+            let why = format!("header of {id} row {row} of pool '{pool}': {error}");
+            IoError::new(Cause::Unrecovered, why)
+        })?;
         Ok(found.take().expect("checked"))
     }
 

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::lookup::map_unreadable;
 use crate::pool::Pool;
-use crate::reader::neighbours::{Fragments, Stored, groups, range_within, unrecovered};
+use crate::reader::neighbours::{Fragments, Stored, groups, range_within};
 use crate::space::segments::{Pin, pin};
 use crate::writer::compress::decompress_block;
 
@@ -55,7 +55,7 @@ impl<W: World> Pool<W> {
             return self
                 .read_neighbours(&only.geometry, &found)
                 .await
-                .map_err(|error| unrecovered(only, error));
+                .map_err(|error| self.unrecovered(only.pointer.location, &error));
         }
         let out = RefCell::new(AlignedBuf::stale(count * BLOCK_BYTES));
         fill_gaps(&mut out.borrow_mut(), &found);

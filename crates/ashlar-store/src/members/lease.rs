@@ -2,12 +2,13 @@
 //! (dual-ported drives, a SAN, shared files).
 //!
 //! Every drive has a [`Heartbeat`]. The node that has the pool open reads it and writes it anew
-//! every [`BEAT_INTERVAL`]. It begins no write later than [`LEASE`] after the begin of a read that
-//! found no other node's heartbeat. A node that wants a pool which another one had last watches for
-//! [`WATCH`] whether that one still sends heartbeats, unless it has handed the pool back. Then it
-//! writes a heartbeat of its own, of the next epoch, and waits for [`WATCH`] once more: by then the
-//! other node has seen it, or has begun no write for long enough to know that it must read first.
-//! Of two nodes that want the pool at once, at least one finds the other's heartbeat after that.
+//! every [`HEARTBEAT_INTERVAL`]. It begins no write later than [`LEASE`] after the begin of a read
+//! that found no other node's heartbeat. A node that wants a pool which another one had last
+//! watches for [`WATCH`] whether that one still sends heartbeats, unless it has handed the pool
+//! back. Then it writes a heartbeat of its own, of the next epoch, and waits for [`WATCH`] once
+//! more: by then the other node has seen it, or has begun no write for long enough to know that it
+//! must read first. Of two nodes that want the pool at once, at least one finds the other's
+//! heartbeat after that.
 //!
 //! A process that was stopped between a read and a write may write its heartbeat over another
 //! node's, and then finds its own. So a node that may have done that reads for [`CONTESTED`]
@@ -34,14 +35,14 @@ use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::root::Root;
 use futures_util::future::{Either, select};
 use heartbeat_reads::Looks;
-pub use take::beating_on;
+pub use take::live_holder;
 pub(crate) use take::{Taken, take};
 use tokio::sync::Notify;
 
 use crate::pool::Pool;
 
-/// Between two beats.
-const BEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// Between two heartbeats.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// How long after the begin of a read of the heartbeats writes may begin.
 const LEASE: Duration = Duration::from_secs(6);
 /// How long a node watches a heartbeat that does not change before it concludes that the other
@@ -50,28 +51,28 @@ const WATCH: Duration = Duration::from_secs(8);
 /// How long a node reads heartbeats without writing: a machine that it has not seen by then may
 /// write nothing any more without a read of its own.
 const CONTESTED: Duration = WATCH;
-/// How long is watched whether somebody beats on a drive: whoever has claimed it, or is contested,
-/// writes nothing for [`WATCH`], and then with the next beat but one, or claims it again. Who opens
-/// a pool of which a drive hangs may be silent for longer: what watches with a question to people
-/// behind it (`label-clear`, `--force`) does not see that machine then.
+/// How long is watched whether a machine sends heartbeats to a drive: whoever has claimed it, or is
+/// contested, writes nothing for [`WATCH`], and then with the next heartbeat but one, or claims it
+/// again. Who opens a pool of which a drive hangs may be silent for longer: what watches with a
+/// question to people behind it (`label-clear`, `--force`) does not see that machine then.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(12);
-/// How long whoever closes a pool waits for drives to take the last beat.
+/// How long whoever closes a pool waits for drives to take the last heartbeat.
 const HAND_BACK_MAX: Duration = Duration::from_secs(2);
 
 /// Who has the lease, as far as this machine knows.
 #[derive(Default)]
 enum LeaseState {
-    /// Nobody else reaches the drives: there are no beats.
+    /// Nobody else reaches the drives: there are no heartbeats.
     #[default]
     Alone,
     Ours(Ours),
     Lost(Loss),
 }
 
-/// A pool that beats are written for.
+/// A pool that heartbeats are written for.
 struct Ours {
-    /// The beat of this opening.
-    beat: Heartbeat,
+    /// The heartbeat of this opening.
+    heartbeat: Heartbeat,
     looks: Looks,
 }
 
@@ -88,7 +89,7 @@ pub(crate) enum Loss {
 #[derive(Default)]
 pub(crate) struct Lease {
     state: RefCell<LeaseState>,
-    /// No more beats are due.
+    /// No more heartbeats are due.
     is_ending: Cell<bool>,
     /// None is written any more.
     has_ended: Cell<bool>,
@@ -107,7 +108,7 @@ impl Lease {
     }
 
     fn own(&self) -> Option<Heartbeat> {
-        self.with_ours(|ours| ours.beat.clone())
+        self.with_ours(|ours| ours.heartbeat.clone())
     }
 
     fn loss(&self) -> Option<Loss> {
@@ -122,9 +123,9 @@ impl Lease {
         matches!(&*self.state.borrow(), LeaseState::Lost(_))
     }
 
-    /// Whether a beat may be written there now: none is on its way.
-    fn begins_beat_on(&self, drive: DriveId) -> bool {
-        self.with_ours(|ours| ours.looks.beats_under_way.insert(drive)).unwrap_or(false)
+    /// Whether a heartbeat may be written there now: none is on its way.
+    fn begins_heartbeat_on(&self, drive: DriveId) -> bool {
+        self.with_ours(|ours| ours.looks.heartbeats_under_way.insert(drive)).unwrap_or(false)
     }
 }
 
@@ -137,7 +138,7 @@ impl<W: World> Pool<W> {
     pub fn begin_lease(&self, taken: Taken) {
         self.array.permit_until(after(taken.at, LEASE));
         *self.membership.lease.state.borrow_mut() =
-            LeaseState::Ours(Ours { beat: taken.own, looks: Looks::default() });
+            LeaseState::Ours(Ours { heartbeat: taken.own, looks: Looks::default() });
     }
 
     /// An answer to a host may be given: the pool is still this machine's. Waits while that is not
@@ -206,7 +207,7 @@ impl<W: World> Pool<W> {
                 let why = format!("too few drives have confirmed this machine's lease for {seconds} s");
                 return IoError::new(Cause::WriteFault, why);
             }
-            self.world.sleep(BEAT_INTERVAL).await;
+            self.world.sleep(HEARTBEAT_INTERVAL).await;
         }
     }
 

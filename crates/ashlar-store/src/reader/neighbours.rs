@@ -38,7 +38,9 @@ impl<W: World> Pool<W> {
     ) -> Result<Fragments, IoError> {
         match self.read_neighbours(geometry, group).await {
             Ok(sectors) => Ok(Fragments::Together(sectors)),
-            Err(error) if self.is_last_word(geometry, group) => Err(unrecovered(&group[0], error)),
+            Err(error) if self.is_last_word(geometry, group) => {
+                Err(self.unrecovered(group[0].pointer().location, &error))
+            }
             Err(_) => {
                 let mut stored = Vec::with_capacity(group.len());
                 for one in group {
@@ -74,15 +76,21 @@ impl<W: World> Pool<W> {
         let (read, source) = read?;
         self.heal_after(geometry, location, source);
         if source == Source::Corrupt {
-            self.tell_of_lie(geometry.columns[location.column()].drive);
+            self.log_corrupt_read(geometry.columns[location.column()].drive);
         }
         Ok(read)
     }
 
+    /// What a fragment that cannot be had is refused with. It names the pool: who logs it may not.
+    pub fn unrecovered(&self, location: Location, error: &ReadError) -> IoError {
+        let pool = self.name();
+        IoError::new(Cause::Unrecovered, format!("{location:?} of pool '{pool}': {error}"))
+    }
+
     /// Says that a drive gives wrong bytes: the first time, and then ever more rarely, because a
     /// drive that does so does it often.
-    fn tell_of_lie(&self, drive: DriveId) {
-        let corrupt_reads = self.array.member(drive).map_or(0, |member| member.lies());
+    fn log_corrupt_read(&self, drive: DriveId) {
+        let corrupt_reads = self.array.member(drive).map_or(0, |member| member.corrupt_reads());
         if corrupt_reads.is_power_of_two() {
             let pool = &self.name();
             tracing::warn!(
@@ -105,11 +113,6 @@ pub(crate) fn groups<S: Stored>(mut stored: &[S]) -> impl Iterator<Item = &[S]> 
 /// Where a fragment is within the bytes of a read that begins with the first sector of `group`.
 pub(crate) fn range_within(group: &[impl Stored], location: Location) -> Range<usize> {
     stored_range(group[0].pointer().location.sectors().start, location)
-}
-
-/// What a fragment that cannot be had is refused with.
-pub(crate) fn unrecovered(stored: &impl Stored, error: ReadError) -> IoError {
-    IoError::new(Cause::Unrecovered, format!("{:?}: {error}", stored.pointer().location))
 }
 
 /// The sectors of neighbours.

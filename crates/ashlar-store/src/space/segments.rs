@@ -292,7 +292,7 @@ impl Segments {
         if let Some(segment) = self.entries.get_mut(location.segment())
             && segment.state != SegmentState::Condemned
         {
-            let before = segment.standing(self.summary.segment_rows());
+            let before = segment.rank(self.summary.segment_rows());
             self.changes.count_of(location.segment(), segment);
             segment.live.add(location);
             self.live.add(location);
@@ -306,7 +306,7 @@ impl Segments {
         if let Some(segment) = self.entries.get_mut(id)
             && segment.state != SegmentState::Condemned
         {
-            let before = segment.standing(self.summary.segment_rows());
+            let before = segment.rank(self.summary.segment_rows());
             let left = segment.live.minus(part);
             self.changes.count_of(id, segment);
             segment.live = left.unwrap_or_else(|| panic!("{part:?} of {id} discarded once too often"));

@@ -104,9 +104,9 @@ fn a_drive_with_too_many_faults_is_given_up_where_redundancy_allows() {
     {
         let pool = Drives::new(level, drives).open();
         pool.array.set_fault_threshold(NonZeroU32::new(2));
-        pool.array.note_lies(DriveId(1), 5);
+        pool.array.note_corrupt_reads(DriveId(1), 5);
         assert_eq!(pool.wants().faulty, None, "one look that finds several is one fault");
-        pool.array.note_lies(DriveId(1), 1);
+        pool.array.note_corrupt_reads(DriveId(1), 1);
         assert_eq!(pool.wants().faulty, goes.then_some(DriveId(1)), "{level:?} on {drives} drives");
     }
 }
@@ -116,9 +116,9 @@ fn faults_count_on_while_other_settings_change() {
     let pool = Drives::new(Level::RAID5, 3).open();
     let choose = |threshold| pool.array.set_fault_threshold(NonZeroU32::new(threshold));
     choose(2);
-    pool.array.note_lies(DriveId(1), 1);
+    pool.array.note_corrupt_reads(DriveId(1), 1);
     choose(2);
-    pool.array.note_lies(DriveId(1), 1);
+    pool.array.note_corrupt_reads(DriveId(1), 1);
     assert_eq!(pool.array.faulty_drive(), Some(DriveId(1)));
     choose(3);
     assert_eq!(pool.array.faulty_drive(), None, "another threshold counts anew");
@@ -129,7 +129,7 @@ fn no_drive_is_given_up_for_faults_while_another_is_lost() {
     let pool = Drives::new(Level::RAID6, 5).open();
     pool.array.set_fault_threshold(NonZeroU32::new(1));
     pool.array.give_up(DriveId(0), DeviceError::Gone);
-    pool.array.note_lies(DriveId(1), 1);
+    pool.array.note_corrupt_reads(DriveId(1), 1);
     assert_eq!(pool.wants().faulty, None);
 }
 

@@ -76,8 +76,7 @@ impl<W: World> Pool<W> {
         if let Ok((_, source)) = &read {
             self.heal_after(&geometry, location, *source);
         }
-        let (sectors, _) =
-            read.map_err(|error| IoError::new(Cause::Unrecovered, format!("{location:?}: {error}")))?;
+        let (sectors, _) = read.map_err(|error| self.unrecovered(location, &error))?;
         Ok(if within == (0..sectors.len()) { sectors } else { AlignedBuf::copy_of(&sectors[within]) })
     }
 

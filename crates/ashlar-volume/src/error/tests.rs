@@ -33,6 +33,22 @@ fn a_pool_that_is_named_already_is_not_named_again() {
 }
 
 #[test]
+fn whoever_is_refused_the_removal_of_a_drive_is_told_of_which_pool() {
+    let error = RemoveError::NoRoom { drive: DriveId(2), live: 5 << 30, limit: 4 << 30 };
+    let said = NodeError::RemoveDrive { pool: "tank".to_owned(), error }.to_string();
+    for part in ["pool 'tank': ", "holds 5GiB of live data", "without drive 2", "room for 4GiB"] {
+        assert!(said.contains(part), "'{part}' is not in: {said}");
+    }
+}
+
+#[test]
+fn an_opening_that_was_stopped_names_its_pool_once() {
+    let error = NodeError::OpeningStopped { pool: "pool 'tank'".to_owned() };
+    assert!(error.to_string().contains("stopped the opening of pool 'tank':"), "{error}");
+    assert!(error.of_its_pool().contains("stopped the opening of the pool:"), "{}", error.of_its_pool());
+}
+
+#[test]
 fn a_drive_that_a_pool_has_lost_is_not_said_to_be_in_use() {
     let said = |is_lost| {
         let (spec, pool, drive) = ("file:/d/3.img".to_owned(), "tank".to_owned(), "drive-3".to_owned());

@@ -166,7 +166,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             names_taken: others.map(|report| report.status.name).collect(),
             closed: Vec::new(),
             // Half of them may be missing: until now this machine had the pool, and who has taken
-            // it since has a beat on those that are there.
+            // it since has a heartbeat on those that are there.
             policy: OpenPolicy::Degraded,
             options: self.options.clone(),
             member_wait: Duration::ZERO,

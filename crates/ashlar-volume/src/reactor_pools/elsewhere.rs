@@ -37,7 +37,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         label: &Superblock,
     ) -> Result<(), NodeError> {
         let (spec, world, device) = (&drive.facts.spec, &self.world, &drive.device);
-        let watched = async { Ok(ashlar_store::beating_on(world, device, label.pool).await) };
+        let watched = async { Ok(ashlar_store::live_holder(world, device, label.pool).await) };
         match self.in_time(spec, watched).await? {
             None => Ok(()),
             Some(holder) => {

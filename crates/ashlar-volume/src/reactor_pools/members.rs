@@ -82,7 +82,9 @@ impl<B: DriveProvider> ReactorPools<B> {
             self.world.sleep(LATE_POLL).await;
         }
         if request.opening.is_stopped() {
-            return Err(NodeError::OpeningStopped);
+            let named = request.name.as_deref().or(wanted);
+            let pool = named.map_or("the pool".to_owned(), |name| format!("pool '{name}'"));
+            return Err(NodeError::OpeningStopped { pool });
         }
         let missed = self.missed(request, &found);
         found.choose_pool(request, missed)

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{bail, ensure};
 use ashlar_block::place::{split_options, unescaped};
 use ashlar_block::{ByteSize, DriveId, counted_are};
-use ashlar_check::{DriveReport, Finding, Given, Options, Report, Seen, Standing, Watch, check, unused};
+use ashlar_check::{DriveReport, Finding, Given, MemberVerdict, Options, Report, Seen, Watch, check, unused};
 use ashlar_drive::{Drive, DriveWorld};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -54,11 +54,11 @@ async fn checked(paths: Vec<PathBuf>, memory: u64) -> anyhow::Result<Report> {
     let drives = given()?;
     let bar = Bar::new();
     bar.begins("waiting for heartbeats of another machine", None);
-    let beats = unused(&DriveWorld, &drives).await?;
+    let heartbeats = unused(&DriveWorld, &drives).await?;
     let options = Options { places_bytes_max: memory as usize, ..Options::default() };
     let report = check(drives, &options, &bar).await?;
     // Who has opened it meanwhile, from elsewhere, has changed what was looked at.
-    beats.check_unchanged(&given()?).await?;
+    heartbeats.check_unchanged(&given()?).await?;
     Ok(report)
 }
 
@@ -155,12 +155,12 @@ fn seen_lines(seen: &Seen) -> Vec<String> {
 
 fn drive_line(drive: &DriveReport) -> String {
     let root = drive.root.map_or("no root".to_owned(), |root| format!("root {}", root.0));
-    let note = match drive.standing {
-        Standing::Behind => " (the power failed before it got the newest one)",
+    let note = match drive.verdict {
+        MemberVerdict::Behind => " (the power failed before it got the newest one)",
         _ => "",
     };
-    let (name, standing) = (&drive.name, drive.standing.name());
-    format!("  {name}: {}, {standing}, {} of 3 superblocks, {root}{note}", drive.drive, drive.superblocks)
+    let (name, verdict) = (&drive.name, drive.verdict.name());
+    format!("  {name}: {}, {verdict}, {} of 3 superblocks, {root}{note}", drive.drive, drive.superblocks)
 }
 
 fn absent_line(drive: &DriveId) -> String {
@@ -238,7 +238,7 @@ fn drive_json(drive: &DriveReport) -> Value {
     json!({
         "path": drive.name,
         "drive": drive_name(drive.drive),
-        "standing": drive.standing.name(),
+        "standing": drive.verdict.name(),
         "superblocks": drive.superblocks,
         "root": drive.root.map(|root| root.0),
         "root_slots_damaged": drive.slots_damaged,

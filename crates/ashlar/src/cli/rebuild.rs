@@ -2,14 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{anyhow, bail, ensure};
-use ashlar_control::ProgressText;
-use ashlar_control::types::{Obstacle, Pool, PoolDrive, Progress};
-use indicatif::{ProgressBar, ProgressStyle};
+use anyhow::{anyhow, bail};
+use ashlar_control::types::{Obstacle, Pool, Progress};
 
 use super::client::Client;
-
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+use super::progress::{self, Shown, check_open};
 
 /// How long a degraded pool may have nothing to rebuild: a loss is first made known to the other
 /// drives.
@@ -159,74 +156,29 @@ pub(super) fn check_able(pool: &Pool, work: Work) -> anyhow::Result<()> {
     )
 }
 
-/// Nothing goes on in a pool that is not open.
-pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
-    let is = |state: &str| pool.states.iter().any(|is| is == state);
-    let why = pool.problem.as_deref().unwrap_or("the daemon does not say why");
-    ensure!(
-        !is("opening"),
-        "pool '{}' is not open yet: {why}. It opens by itself; `ashlar pool show {}` shows how far \
-         that is",
-        pool.name,
-        pool.name
-    );
-    let is_memory = |drive: &PoolDrive| drive.spec.as_ref().is_some_and(|spec| spec.starts_with("mem:"));
-    ensure!(
-        !(is("unavailable") && pool.drives.iter().any(is_memory)),
-        "pool '{}' is not open: {why}",
-        pool.name
-    );
-    ensure!(
-        !is("unavailable"),
-        "pool '{}' is not open: {why}. It opens by itself once enough of its drives are there; \
-         `ashlar pool import {} --degraded` opens it with those that are",
-        pool.name,
-        pool.name
-    );
-    Ok(())
-}
-
-/// Somebody waits for work, and is shown how far it is.
-pub(super) struct Wait {
+/// Work that somebody waits for.
+pub(super) struct Watched {
     work: Work,
-    bar: ProgressBar,
     standstill: Option<Standstill>,
 }
 
-impl Wait {
-    pub(super) fn begin(work: Work) -> Self {
-        Wait { work, bar: bar(), standstill: None }
+impl Watched {
+    pub(super) fn new(work: Work) -> Self {
+        Watched { work, standstill: None }
     }
 
-    /// Returns when the pool, which was like this, is to be looked at again.
+    /// How far the work is after a look at the pool, if that is known.
     ///
     /// # Errors
     /// When the work has not gone on for too long, with the reason.
-    pub(super) async fn next_look(&mut self, pool: &Pool) -> anyhow::Result<()> {
+    pub(super) fn shown(&mut self, pool: &Pool) -> anyhow::Result<Option<Shown>> {
         let (progress, now) = (self.work.progress(pool), Instant::now());
         self.standstill = Standstill::after(self.standstill, progress.as_ref(), now);
         if let Some(why) = self.standstill.and_then(|stands| stands.gives_up(self.work, &pool.name, now)) {
             bail!(why);
         }
-        if let Some(progress) = progress {
-            self.bar.set_position((progress.done_percent * 10.0) as u64);
-            self.bar.set_message(
-                ProgressText::from(&progress).behind(format_args!("{:.1} %", progress.done_percent)),
-            );
-        }
-        tokio::time::sleep(LOOK_INTERVAL).await;
-        Ok(())
+        Ok(progress.map(|progress| Shown::new(progress.done_percent, &progress)))
     }
-
-    pub(super) fn end(self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// A bar of a thousand parts, with a [`ProgressText`] behind it.
-pub(super) fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {msg}").expect("the template is valid");
-    ProgressBar::new(1000).with_style(style)
 }
 
 /// Returns the pool at `path` once the work is done, and whether there was any.
@@ -234,17 +186,13 @@ pub(super) fn bar() -> ProgressBar {
 /// # Errors
 /// When the pool cannot move what it would have to, with the reason.
 pub async fn wait(client: &Client, path: &str, work: Work) -> anyhow::Result<(Pool, bool)> {
-    let mut wait = Wait::begin(work);
-    let mut has_waited = false;
-    loop {
-        let pool: Pool = client.get(path).await?;
-        if is_done(&pool, work)? {
-            wait.end();
-            return Ok((pool, has_waited));
-        }
+    let (mut watched, mut has_waited) = (Watched::new(work), false);
+    let shown = |pool: &Pool| {
         has_waited = true;
-        wait.next_look(&pool).await?;
-    }
+        watched.shown(pool)
+    };
+    let pool = progress::wait(client, path, work.name(), |pool| is_done(pool, work), shown).await?;
+    Ok((pool, has_waited))
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use ashlar_control::types::{Pool, PoolDrive, RemoveDrive};
 use hyper::Method;
 
 use super::client::Client;
-use super::rebuild::{Wait, Work, check_able, check_open};
+use super::progress::{Bar, check_open};
+use super::rebuild::{Watched, Work, check_able};
 use crate::stdio::note;
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -134,7 +135,7 @@ impl Leaver {
 /// When the pool cannot move what lives on it, or it stays after all, with the reason.
 pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) -> anyhow::Result<Pool> {
     let mut is_seen_lost = false;
-    let mut wait = Wait::begin(Work::Evacuation);
+    let (bar, mut watched) = (Bar::new(), Watched::new(Work::Evacuation));
     loop {
         check_open(&pool)?;
         let stage = leaver.stage(&pool)?;
@@ -146,10 +147,10 @@ pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) 
         if stage == Stage::Released {
             forget(client, path, leaver).await?;
         }
-        wait.next_look(&pool).await?;
+        bar.next_look(watched.shown(&pool)?).await;
         pool = client.get(path).await?;
     }
-    wait.end();
+    bar.end();
     let pool = wait_for_parting(client, path, pool, leaver, is_seen_lost || leaver.was_lost).await?;
     if is_seen_lost {
         note(leaver.farewell(&pool.name));

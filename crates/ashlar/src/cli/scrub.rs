@@ -1,14 +1,10 @@
 //! `ashlar pool scrub --wait`.
 
-use std::time::Duration;
-
-use anyhow::{bail, ensure};
-use ashlar_control::ProgressText;
+use anyhow::{Context, ensure};
 use ashlar_control::types::{Pool, Scrub};
 
 use super::client::Client;
-
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+use super::progress::{self, Shown};
 
 /// Returns the pool at `path` once the scrub that is under way has ended.
 ///
@@ -16,28 +12,25 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// When somebody has stopped it, or the pool takes no writes any more or is not open and cannot end
 /// it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let bar = super::rebuild::bar();
-    loop {
-        let pool: Pool = client.get(path).await?;
-        super::rebuild::check_open(&pool)?;
-        let Some(scrub) = pool.scrub.as_ref() else { bail!("pool '{}' knows of no scrub", pool.name) };
-        if !scrub.is("running") {
-            bar.finish_and_clear();
-            ensure!(scrub.is("finished"), "the scrub of pool '{}' was stopped", pool.name);
-            return Ok(pool);
-        }
-        if let Some(why) = &pool.problem {
-            bail!("pool '{}' cannot go on with its scrub: {why}", pool.name);
-        }
-        bar.set_position((scrub.done_percent * 10.0) as u64);
-        let found = match scrub.wrong + scrub.unreadable {
-            0 => String::new(),
-            found => format!(", {found} sectors were wrong or unreadable"),
-        };
-        let progress_text = ProgressText::from(scrub).behind(format_args!("{:.1} %", scrub.done_percent));
-        bar.set_message(format!("{progress_text}{found}"));
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
+    let pool = progress::wait(client, path, "scrub", is_ended, |pool| known(pool).map(shown)).await?;
+    ensure!(known(&pool)?.is("finished"), "the scrub of pool '{}' was stopped", pool.name);
+    Ok(pool)
+}
+
+fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
+    known(pool).map(|scrub| !scrub.is("running"))
+}
+
+fn known(pool: &Pool) -> anyhow::Result<&Scrub> {
+    pool.scrub.as_ref().with_context(|| format!("pool '{}' knows of no scrub", pool.name))
+}
+
+fn shown(scrub: &Scrub) -> Option<Shown> {
+    let found = match scrub.wrong + scrub.unreadable {
+        0 => String::new(),
+        found => format!(", {found} sectors were wrong or unreadable"),
+    };
+    Some(Shown::new(scrub.done_percent, scrub).with(&found))
 }
 
 /// That nothing that the scrub has found wrong is left so, and that no drive was given up for it: a

@@ -1,15 +1,12 @@
 //! `ashlar pool trim`.
 
-use std::time::Duration;
-
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ashlar_block::ByteSize;
 use ashlar_control::ProgressText;
 use ashlar_control::types::{Pool, Trim};
 
 use super::client::Client;
-
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+use super::progress::{self, Shown};
 
 /// Returns the pool at `path` once the trim that goes on has ended.
 ///
@@ -17,28 +14,19 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// When the pool takes no writes any more or is not open, or the daemon was restarted, which has
 /// ended it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let bar = super::rebuild::bar();
-    loop {
-        let pool: Pool = client.get(path).await?;
-        super::rebuild::check_open(&pool)?;
-        let trim = pool.trim.as_ref().with_context(|| {
-            let name = &pool.name;
-            format!(
-                "the trim of pool '{name}' has ended with its daemon: `ashlar pool trim {name}` \
-                 begins a new one"
-            )
-        })?;
-        if !trim.is("running") {
-            bar.finish_and_clear();
-            return Ok(pool);
-        }
-        if let Some(why) = &pool.problem {
-            bail!("pool '{}' cannot go on with its trim: {why}", pool.name);
-        }
-        bar.set_position((trim.done_percent * 10.0) as u64);
-        bar.set_message(ProgressText::from(trim).behind(format_args!("{:.1} %", trim.done_percent)));
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
+    let shown = |pool: &Pool| Ok(pool.trim.as_ref().map(|trim| Shown::new(trim.done_percent, trim)));
+    progress::wait(client, path, "trim", is_ended, shown).await
+}
+
+fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
+    let trim = pool.trim.as_ref().with_context(|| {
+        let name = &pool.name;
+        format!(
+            "the trim of pool '{name}' has ended with its daemon: `ashlar pool trim {name}` begins \
+             a new one"
+        )
+    })?;
+    Ok(!trim.is("running"))
 }
 
 /// What a pool's trim has come to.

@@ -35,17 +35,16 @@ pub struct CheckedVolume {
 ///
 /// # Errors
 /// When it cannot be made; or it is there and cannot be opened.
-pub async fn prepare(appliance: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<CheckedVolume> {
-    let pools = appliance.pools().await?;
+pub async fn prepare(node_api: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<CheckedVolume> {
+    let pools = node_api.pools().await?;
     match pools.iter().find(|pool| pool.name == POOL) {
         Some(pool) => found(pool, output)?,
-        None => create_pool(appliance, state, output).await?,
+        None => create_pool(node_api, state, output).await?,
     }
-    let status = appliance.status().await?;
+    let status = node_api.status().await?;
     let host_nqn = format!("{}:demo", status.subsystem_nqn);
-    let ensure = async |name, bytes, allow| {
-        ensure_volume(appliance, &status.volumes, name, bytes, allow, output).await
-    };
+    let ensure =
+        async |name, bytes, allow| ensure_volume(node_api, &status.volumes, name, bytes, allow, output).await;
     ensure(VOLUME, VOLUME_BYTES, "any").await?;
     let checked = ensure(CHECKED_VOLUME, CHECKED_BYTES, host_nqn.as_str()).await?;
     let is_new = !status.volumes.iter().any(|volume| volume.uuid == checked.uuid);
@@ -69,7 +68,7 @@ fn found(pool: &Pool, output: Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn create_pool(appliance: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<()> {
+async fn create_pool(node_api: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<()> {
     let directory = state.join("drives");
     std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
     tell(
@@ -84,13 +83,13 @@ async fn create_pool(appliance: &dyn NodeApi, state: &Path, output: Output) -> a
         force: false,
         chunk_bytes: None,
     };
-    let pool = appliance.create_pool(request).await?;
+    let pool = node_api.create_pool(request).await?;
     pool.notes.iter().try_for_each(|note| tell(output, format_args!("  note: {note}")))?;
     Ok(())
 }
 
 async fn ensure_volume(
-    appliance: &dyn NodeApi,
+    node_api: &dyn NodeApi,
     volumes: &[Volume],
     name: &str,
     size_bytes: u64,
@@ -109,5 +108,5 @@ async fn ensure_volume(
         compression: true,
         allow: vec![allow.to_owned()],
     };
-    Ok(appliance.create_volume(request).await?)
+    Ok(node_api.create_volume(request).await?)
 }

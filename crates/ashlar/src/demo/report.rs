@@ -16,8 +16,8 @@ use crate::stdio::{StdoutError, print_line};
 ///
 /// # Errors
 /// When the node does not answer, or standard output takes nothing.
-pub async fn print(appliance: &dyn NodeApi, measured: &Measured, output: Output) -> anyhow::Result<()> {
-    let status = appliance.status().await?;
+pub async fn print(node_api: &dyn NodeApi, measured: &Measured, output: Output) -> anyhow::Result<()> {
+    let status = node_api.status().await?;
     match output {
         Output::Table => print_for_people(&status, measured),
         Output::Json => Ok(print_line(serde_json::to_string_pretty(&Figures::of(&status, measured))?)?),

@@ -288,7 +288,7 @@ fn pool_drive(
         size_bytes: facts.map(|facts| facts.size_bytes),
         unused_bytes: Some(report.status.unused_bytes),
         read_errors: Some(report.status.read_errors),
-        wrong_answers: Some(report.status.lies),
+        wrong_answers: Some(report.status.corrupt_reads),
         model: facts.and_then(|facts| facts.model.clone()),
         serial: facts.and_then(|facts| facts.serial.clone()),
     }

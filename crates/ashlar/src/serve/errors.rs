@@ -38,7 +38,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
         NodeError::FailDrive { .. } => (Conflict, "cannot_fail"),
-        NodeError::RemoveDrive(_) => (Conflict, "cannot_remove"),
+        NodeError::RemoveDrive { .. } => (Conflict, "cannot_remove"),
         NodeError::ReturnDrive(_) | NodeError::NotLost { .. } => (Conflict, "cannot_return"),
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
         NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
@@ -53,7 +53,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
-        NodeError::Gone(_) | NodeError::OpeningStopped => (Unavailable, "stopping"),
+        NodeError::Gone(_) | NodeError::OpeningStopped { .. } => (Unavailable, "stopping"),
     }
 }
 

@@ -67,7 +67,7 @@ struct Shared {
 }
 
 impl ServedNode {
-    /// The appliance of a node that serves, and none of whose pools is open yet.
+    /// The API of a node that serves, and none of whose pools is open yet.
     pub fn new(
         node: MachineNode,
         target: Target,

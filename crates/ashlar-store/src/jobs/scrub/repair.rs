@@ -85,7 +85,7 @@ impl<W: World> Pool<W> {
         let (repaired, unrepaired) = if repaired { (all, 0) } else { (0, all) };
         *check.drives.entry(drive).or_default() += Findings { wrong, unreadable, repaired, unrepaired };
         if wrong > 0 {
-            self.array.note_lies(drive, wrong);
+            self.array.note_corrupt_reads(drive, wrong);
         }
         tracing::debug!("{drive} {run:?}: {repaired} sectors repaired, {unrepaired} not");
     }

@@ -60,7 +60,7 @@ impl<W: World> Pool<W> {
             findings += Findings { wrong, unreadable, repaired, unrepaired };
         }
         if findings.wrong > 0 {
-            self.array.note_lies(drive, findings.wrong);
+            self.array.note_corrupt_reads(drive, findings.wrong);
         }
         findings
     }

@@ -179,7 +179,7 @@ fn bytes_that_no_checksum_covers_are_set_right_while_another_drive_is_missing() 
 }
 
 #[test]
-fn lies_of_as_many_drives_as_the_level_survives_are_repaired_in_each_row() {
+fn wrong_bytes_of_as_many_drives_as_the_level_survives_are_repaired_in_each_row() {
     let written = Written::new(Level::RAID7_3, 6);
     for row in 0..9 {
         for drive in [0, 1, 3] {
@@ -203,7 +203,7 @@ fn what_nothing_can_be_made_of_is_counted_and_left_alone() {
     assert!(before.iter().zip(&after).all(|(before, after)| before[..] == after[..]));
 }
 
-/// What is on its way is not there yet, and looks like a lie.
+/// What is on its way is not there yet, and looks like corruption.
 #[test]
 fn batches_that_are_on_their_way_are_left_alone() {
     let written = Written::new(Level::RAID5, 3);
@@ -278,7 +278,7 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
     assert!(!written.pool.scrub_is_wanted());
     assert!(written.sector(1, 0)[..] == before[..]);
     assert_eq!(written.pool.counters.get().sectors_healed, 1);
-    assert_eq!(written.pool.array.member(drive).expect("it works").lies(), 1);
+    assert_eq!(written.pool.array.member(drive).expect("it works").corrupt_reads(), 1);
     assert_eq!(written.scrub().findings, found(0, 0));
 }
 
@@ -354,7 +354,7 @@ fn the_last_scrub_is_known_after_a_restart() {
     let mut written = Written::new(Level::RAID5, 3);
     written.spoil(1, 4, 0);
     let mut report = written.scrub();
-    assert_eq!(report.drives.len(), 1, "the one that lied");
+    assert_eq!(report.drives.len(), 1, "the one with wrong bytes");
     report.finished_at = Some(1);
     written.pool.catalog.borrow_mut().scrub.finished_at = 1;
     at_once(written.pool.checkpoint(true)).expect("good drives");

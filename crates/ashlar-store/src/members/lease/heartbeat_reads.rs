@@ -13,7 +13,7 @@ use super::{CONTESTED, LEASE, after};
 pub(super) enum View {
     Ours,
     Theirs,
-    /// No beat, an older one or none that can be read: it says nothing of now.
+    /// No heartbeat, an older one or none that can be read: it says nothing of now.
     Nothing,
 }
 
@@ -46,12 +46,12 @@ struct Look {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Contested {
     since: Nanos,
-    /// A beat of this machine may have come over that of another one.
+    /// A heartbeat of this machine may have come over that of another one.
     is_late: bool,
 }
 
 impl Contested {
-    /// Once such a beat has been written.
+    /// Once such a heartbeat has been written.
     pub fn late(since: Nanos) -> Self {
         Contested { since, is_late: true }
     }
@@ -65,7 +65,7 @@ pub(super) enum Next {
     Contested(Contested),
     /// The pool was ours when a look began.
     Permit(Nanos),
-    /// The beats alone cannot say it. When it was ours by them, if it was.
+    /// The heartbeats alone cannot say it. When it was ours by them, if it was.
     AskRoots(Option<Nanos>),
 }
 
@@ -76,8 +76,8 @@ pub(super) struct Looks {
     /// How many in a row a drive has refused.
     refused: BTreeMap<DriveId, u32>,
     contested: Option<Contested>,
-    /// Where a beat is on its way: it comes late if the process is stopped before.
-    pub beats_under_way: BTreeSet<DriveId>,
+    /// Where a heartbeat is on its way: it comes late if the process is stopped before.
+    pub heartbeats_under_way: BTreeSet<DriveId>,
 }
 
 impl Looks {
@@ -117,7 +117,9 @@ impl Looks {
             return match ours.filter(|began| now < after(*began, LEASE)) {
                 Some(began) => Next::Permit(began),
                 None if is_permitted => Next::Stay,
-                None => Next::Contested(Contested { since: now, is_late: !self.beats_under_way.is_empty() }),
+                None => {
+                    Next::Contested(Contested { since: now, is_late: !self.heartbeats_under_way.is_empty() })
+                }
             };
         };
         let is_over = |began: &Nanos| *began >= after(contested.since, CONTESTED);

@@ -11,8 +11,8 @@ use futures_util::future::{Either, FutureExt, LocalBoxFuture, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::heartbeat_reads::{Contested, Next, View, looks_wanted, view, view_of_roots};
-use super::take::{beating_on, read_beat, write_beat};
-use super::{BEAT_INTERVAL, LEASE, Loss, after, takes_part};
+use super::take::{live_holder, read_heartbeat, write_heartbeat};
+use super::{HEARTBEAT_INTERVAL, LEASE, Loss, after, takes_part};
 use crate::checkpoint::TooManyLost;
 use crate::members::read_roots;
 use crate::pool::Pool;
@@ -21,7 +21,7 @@ use crate::pool::Pool;
 enum Turn {
     Looked {
         drive: DriveId,
-        /// The beat may be written there.
+        /// The heartbeat may be written there.
         may_write: bool,
     },
     Written,
@@ -29,7 +29,7 @@ enum Turn {
 
 type Turns<'a> = FuturesUnordered<LocalBoxFuture<'a, Turn>>;
 
-/// When a beat is written.
+/// When a heartbeat is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     Permitted,
@@ -42,38 +42,40 @@ impl<W: World> Pool<W> {
     pub async fn heartbeat_loop(self: Rc<Self>) {
         let mut turns = Turns::new();
         let mut looked_at = BTreeSet::new();
-        while !self.membership.lease.is_ending.get() && self.count_beat() {
+        while !self.membership.lease.is_ending.get() && self.count_heartbeat() {
             // A drive that hangs still has its last look to answer.
             for drive in self.array.working_drives().into_iter().filter(|drive| looked_at.insert(*drive)) {
                 turns.push(self.look_at(drive).boxed_local());
             }
             self.take_turns(&mut turns, &mut looked_at).await;
             if let Some(Next::AskRoots(ours)) = self.renew() {
-                let beats = self.ask_roots(ours).await.into_iter();
-                turns.extend(beats.map(|drive| self.beat_on(drive, When::Contested).boxed_local()));
+                let heartbeats = self.ask_roots(ours).await.into_iter();
+                turns.extend(
+                    heartbeats.map(|drive| self.send_heartbeat(drive, When::Contested).boxed_local()),
+                );
             }
         }
         while turns.next().await.is_some() {}
-        self.write_last_beat().await;
+        self.write_last_heartbeat().await;
         self.membership.lease.has_ended.set(true);
         self.membership.lease.notify.notify_waiters();
     }
 
-    /// Begins the next beat, unless another machine has the pool.
-    fn count_beat(&self) -> bool {
+    /// Begins the next heartbeat, unless another machine has the pool.
+    fn count_heartbeat(&self) -> bool {
         let written_at = self.world.unix_seconds();
         let counted = self.membership.lease.with_ours(|ours| {
-            ours.beat.count += 1;
-            ours.beat.written_at = written_at;
+            ours.heartbeat.count += 1;
+            ours.heartbeat.written_at = written_at;
         });
         counted.is_some()
     }
 
-    /// What drives say till the next beat is due, or none is any more.
+    /// What drives say till the next heartbeat is due, or none is any more.
     async fn take_turns<'a>(&'a self, turns: &mut Turns<'a>, looked_at: &mut BTreeSet<DriveId>) {
         let ends =
             wait_for(&self.membership.lease.notify, || self.membership.lease.is_ending.get().then_some(()));
-        let (sleep, ends) = (pin!(self.world.sleep(BEAT_INTERVAL)), pin!(ends));
+        let (sleep, ends) = (pin!(self.world.sleep(HEARTBEAT_INTERVAL)), pin!(ends));
         let mut pause = select(sleep, ends);
         loop {
             let turn = match select(&mut pause, pin!(next_of(turns))).await {
@@ -83,8 +85,8 @@ impl<W: World> Pool<W> {
             if let Turn::Looked { drive, may_write } = turn {
                 looked_at.remove(&drive);
                 // One whose writes hang is looked at all the same: on that hangs what may be read.
-                if may_write && self.membership.lease.begins_beat_on(drive) {
-                    turns.push(self.beat_on(drive, When::Permitted).boxed_local());
+                if may_write && self.membership.lease.begins_heartbeat_on(drive) {
+                    turns.push(self.send_heartbeat(drive, When::Permitted).boxed_local());
                 }
             }
         }
@@ -96,7 +98,7 @@ impl<W: World> Pool<W> {
         // By way of the array: one that hangs is noticed, also where nothing else is asked of it.
         let read = self.array.read_raw(drive, Heartbeat::OFFSET).await;
         let seen = read.as_ref().ok().and_then(|sector| Heartbeat::decode(sector).ok());
-        let Some(view) = self.membership.lease.with_ours(|ours| view(&ours.beat, seen.as_ref())) else {
+        let Some(view) = self.membership.lease.with_ours(|ours| view(&ours.heartbeat, seen.as_ref())) else {
             return Turn::Looked { drive, may_write: false };
         };
         if view == View::Theirs {
@@ -126,11 +128,11 @@ impl<W: World> Pool<W> {
         }
     }
 
-    async fn beat_on(&self, drive: DriveId, when: When) -> Turn {
+    async fn send_heartbeat(&self, drive: DriveId, when: When) -> Turn {
         if let (Some(member), Some(own)) = (self.array.working(drive), self.membership.lease.own()) {
             // Asked last: this process may have been stopped since it looked.
             if when == When::Contested || self.array.is_permitted() {
-                write_beat(&member.device, &own, Durability::Fleeting).await;
+                write_heartbeat(&member.device, &own, Durability::Fleeting).await;
                 if !self.array.is_permitted() {
                     // It may have come over that of another machine, which needs its time to write
                     // another one.
@@ -138,7 +140,7 @@ impl<W: World> Pool<W> {
                 }
             }
         }
-        self.membership.lease.with_ours(|ours| ours.looks.beats_under_way.remove(&drive));
+        self.membership.lease.with_ours(|ours| ours.looks.heartbeats_under_way.remove(&drive));
         Turn::Written
     }
 
@@ -209,7 +211,7 @@ impl<W: World> Pool<W> {
         self.array.permit_until(after(began, LEASE));
     }
 
-    /// The roots decide what beats cannot. `ours`: when the pool was this machine's by its beats.
+    /// The roots decide what heartbeats cannot. `ours`: when the pool was this machine's by them.
     /// Where it is by its roots only, they are written anew; returns where.
     async fn ask_roots(&self, ours: Option<Nanos>) -> Vec<DriveId> {
         if self.checkpoint.roots.newest().incarnation() != self.checkpoint.incarnation {
@@ -224,10 +226,10 @@ impl<W: World> Pool<W> {
                 self.contest(Contested::late(self.world.now()));
                 return working
                     .into_iter()
-                    .filter(|drive| self.membership.lease.begins_beat_on(*drive))
+                    .filter(|drive| self.membership.lease.begins_heartbeat_on(*drive))
                     .collect();
             }
-            // Asked again with the next beat.
+            // Asked again with the next heartbeat.
             (View::Nothing, _) => {}
         }
         Vec::new()
@@ -237,33 +239,34 @@ impl<W: World> Pool<W> {
         let members = working.iter().filter_map(|drive| self.array.working(*drive));
         let reads = members.map(async |member| {
             let read = read_roots(&member.device, self.identity.pool);
-            within(&self.world, BEAT_INTERVAL, read).await.unwrap_or_default()
+            within(&self.world, HEARTBEAT_INTERVAL, read).await.unwrap_or_default()
         });
         let on_drives = join_all(reads).await;
         view_of_roots(&on_drives, &self.checkpoint.roots.newest(), self.looks_needed(working.len()))
     }
 
-    /// Writes the beat on a drive that is to come back. It may carry that of a machine that wanted
-    /// the pool with this drive and without the others, which would be taken for the pool's loss.
+    /// Writes the heartbeat on a drive that is to come back. It may carry that of a machine that
+    /// wanted the pool with this drive and without the others, which would be taken for the pool's
+    /// loss.
     ///
     /// # Errors
-    /// That machine, if it still beats there.
+    /// That machine, if it still sends heartbeats there.
     pub async fn claim_returning(&self, device: &W::Device) -> Result<(), String> {
         let Some(own) = self.membership.lease.own() else { return Ok(()) };
-        let seen = read_beat(device, own.pool).await;
+        let seen = read_heartbeat(device, own.pool).await;
         if view(&own, seen.as_ref()) == View::Theirs {
-            beating_on(&self.world, device, own.pool).await.map_or(Ok(()), Err)?;
+            live_holder(&self.world, device, own.pool).await.map_or(Ok(()), Err)?;
         }
-        write_beat(device, &own, Durability::Stable).await;
+        write_heartbeat(device, &own, Durability::Stable).await;
         Ok(())
     }
 
-    async fn write_last_beat(&self) {
+    async fn write_last_heartbeat(&self) {
         let Some(own) = self.membership.lease.own().filter(|_| self.array.is_permitted()) else { return };
         let last = Heartbeat { is_open: false, count: own.count + 1, ..own };
         let members = self.array.working_drives().into_iter().filter_map(|drive| self.array.working(drive));
         let write = async |device: Rc<ashlar_raid::Member<W::Device>>| {
-            write_beat(&device.device, &last, Durability::Fleeting).await
+            write_heartbeat(&device.device, &last, Durability::Fleeting).await
         };
         join_all(members.map(write)).await;
     }

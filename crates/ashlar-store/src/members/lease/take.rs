@@ -11,34 +11,38 @@ use crate::members::create::MADE_ROOT;
 use crate::members::{Chosen, FoundDrive, OPEN_ANSWER_MAX, read_roots};
 use crate::recovery::OpenError;
 
-/// The beats on the drives of a pool that is to be opened.
+/// The heartbeats on the drives of a pool that is to be opened.
 async fn look<W: World>(world: &W, members: &[FoundDrive<W::Device>]) -> Vec<Option<Heartbeat>> {
     let one = async |drive: &FoundDrive<W::Device>| {
-        let read = read_beat(&drive.device, drive.superblock.pool);
+        let read = read_heartbeat(&drive.device, drive.superblock.pool);
         within(world, OPEN_ANSWER_MAX, read).await.flatten()
     };
     join_all(members.iter().map(one)).await
 }
 
-pub(super) async fn read_beat<D: Device>(device: &D, pool: PoolUuid) -> Option<Heartbeat> {
+pub(super) async fn read_heartbeat<D: Device>(device: &D, pool: PoolUuid) -> Option<Heartbeat> {
     let (read, sector) = device.read(Heartbeat::OFFSET, AlignedBuf::stale(SECTOR_BYTES)).await;
-    let beat = read.ok().and_then(|()| Heartbeat::decode(&sector).ok());
-    beat.filter(|beat| beat.pool == pool)
+    let heartbeat = read.ok().and_then(|()| Heartbeat::decode(&sector).ok());
+    heartbeat.filter(|heartbeat| heartbeat.pool == pool)
 }
 
 /// Returns whether the drive has taken it. One that refuses is dealt with by whoever writes data to
 /// it.
-pub(super) async fn write_beat<D: Device>(device: &D, beat: &Heartbeat, durability: Durability) -> bool {
-    let sector = AlignedBuf::copy_of(&beat.encode()).freeze();
+pub(super) async fn write_heartbeat<D: Device>(
+    device: &D,
+    heartbeat: &Heartbeat,
+    durability: Durability,
+) -> bool {
+    let sector = AlignedBuf::copy_of(&heartbeat.encode()).freeze();
     device.write(Heartbeat::OFFSET, sector, durability).await.is_ok()
 }
 
-/// The machine that has the pool of a drive open, if one beats on it within twelve seconds. Returns
-/// at once where none has it open by its beat.
-pub async fn beating_on<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
-    let before = read_beat(device, pool).await.filter(|beat| beat.is_open)?;
+/// The machine that has the pool of a drive open, if one sends heartbeats to it within twelve
+/// seconds. Returns at once where none has it open by its heartbeat.
+pub async fn live_holder<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
+    let before = read_heartbeat(device, pool).await.filter(|heartbeat| heartbeat.is_open)?;
     world.sleep(SIGN_OF_LIFE).await;
-    match read_beat(device, pool).await {
+    match read_heartbeat(device, pool).await {
         Some(after) => (after != before && after.is_open).then_some(after.holder_name),
         None => Some(before.holder_name),
     }
@@ -74,7 +78,7 @@ pub(crate) async fn take<W: World>(
         }
     }
     let last = last_before(&before, holder).cloned();
-    let own = beat_after(last.as_ref(), world, holder, chosen.root.pool);
+    let own = heartbeat_after(last.as_ref(), world, holder, chosen.root.pool);
     let taken = write_claim(world, members, &own).await;
     // Nobody can have begun to write since then. A drive that hung may have taken longer.
     if is_ours(last.as_ref()) && world.now().since(began) < LEASE {
@@ -106,7 +110,7 @@ async fn uphold<W: World>(
     }
 }
 
-/// Whether somebody beats on the drives within [`WATCH`].
+/// Whether a machine sends heartbeats to the drives within [`WATCH`].
 async fn is_alive<W: World>(
     world: &W,
     members: &[FoundDrive<W::Device>],
@@ -116,7 +120,7 @@ async fn is_alive<W: World>(
         world.sleep(WATCH).await;
         let after = look(world, members).await;
         let late = adopt_late(before, &after, |_, _| true);
-        if changed_beats(before, &after).next().is_some() {
+        if changed_heartbeats(before, &after).next().is_some() {
             return true;
         }
         if late.is_none() {
@@ -144,17 +148,21 @@ fn adopt_late(
     late.iter().filter_map(|nth| Some(after[*nth].as_ref()?.epoch)).max()
 }
 
-/// The beat of whoever had the pool last. Of several that wanted it at once and were refused it,
-/// each has left its own on some drives: then that of another one, which may be open.
+/// The heartbeat of whoever had the pool last. Of several that wanted it at once and were refused
+/// it, each has left its own on some drives: then that of another one, which may be open.
 fn last_before<'a>(before: &'a [Option<Heartbeat>], holder: &Holder) -> Option<&'a Heartbeat> {
-    before
-        .iter()
-        .flatten()
-        .max_by_key(|beat| (beat.epoch, beat.holder != holder.id, beat.is_open, beat.count))
+    before.iter().flatten().max_by_key(|heartbeat| {
+        (heartbeat.epoch, heartbeat.holder != holder.id, heartbeat.is_open, heartbeat.count)
+    })
 }
 
-/// The first beat of an opening after that one.
-fn beat_after<W: World>(last: Option<&Heartbeat>, world: &W, holder: &Holder, pool: PoolUuid) -> Heartbeat {
+/// The first heartbeat of an opening after that one.
+fn heartbeat_after<W: World>(
+    last: Option<&Heartbeat>,
+    world: &W,
+    holder: &Holder,
+    pool: PoolUuid,
+) -> Heartbeat {
     Heartbeat {
         pool,
         is_open: true,
@@ -168,7 +176,7 @@ fn beat_after<W: World>(last: Option<&Heartbeat>, world: &W, holder: &Holder, po
 }
 
 /// The next claim of an opening, where an epoch was seen late: it has to be above that, or the
-/// beat would be taken for that of a later opening.
+/// heartbeat would be taken for that of a later opening.
 fn claim_after(own: Heartbeat, latest: u64) -> Heartbeat {
     Heartbeat { epoch: own.epoch.max(latest.saturating_add(1)), count: own.count + 1, ..own }
 }
@@ -178,10 +186,10 @@ fn cut(name: &str, bytes_max: usize) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// Beats that somebody has written since it was looked `before`. A drive that cannot be read now
-/// and then says nothing: where it could not be read before, it has to be newer than what the
+/// Heartbeats that somebody has written since it was looked `before`. A drive that cannot be read
+/// now and then says nothing: where it could not be read before, it has to be newer than what the
 /// others had then.
-fn changed_beats<'a>(
+fn changed_heartbeats<'a>(
     before: &'a [Option<Heartbeat>],
     after: &'a [Option<Heartbeat>],
 ) -> impl Iterator<Item = &'a Heartbeat> {
@@ -194,12 +202,13 @@ fn changed_beats<'a>(
 }
 
 /// Of one opening the count tells; of several, which began later, and of one epoch none is older.
-fn is_newer(beat: &Heartbeat, than: &[Option<Heartbeat>]) -> bool {
+fn is_newer(heartbeat: &Heartbeat, than: &[Option<Heartbeat>]) -> bool {
     let known = || than.iter().flatten();
-    let of_its_own = known().filter(|known| known.session == beat.session).map(|known| known.count).max();
+    let of_its_own =
+        known().filter(|known| known.session == heartbeat.session).map(|known| known.count).max();
     match of_its_own {
-        Some(count) => beat.count > count,
-        None => known().all(|known| beat.epoch >= known.epoch),
+        Some(count) => heartbeat.count > count,
+        None => known().all(|known| heartbeat.epoch >= known.epoch),
     }
 }
 
@@ -207,7 +216,7 @@ fn is_newer(beat: &Heartbeat, than: &[Option<Heartbeat>]) -> bool {
 async fn write_claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Heartbeat) -> Vec<bool> {
     let write = async |drive: &FoundDrive<W::Device>| {
         // On stable media: no drive is to come back with an epoch that the others have lost.
-        let written = write_beat(&drive.device, own, Durability::Stable);
+        let written = write_heartbeat(&drive.device, own, Durability::Stable);
         within(world, OPEN_ANSWER_MAX, written).await.unwrap_or(false)
     };
     join_all(members.iter().map(write)).await
@@ -216,7 +225,7 @@ async fn write_claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own
 /// A claim on a pool.
 struct Claim {
     own: Heartbeat,
-    /// The beats before it.
+    /// The heartbeats before it.
     before: Vec<Option<Heartbeat>>,
     /// Which drives have said that they have it.
     taken: Vec<bool>,
@@ -232,17 +241,17 @@ impl Claim {
     }
 }
 
-/// Whether nobody else has claimed it since it was looked before, or has written a beat over the
-/// claim: one that was on its way when its machine was stopped, which goes on.
+/// Whether nobody else has claimed it since it was looked before, or has written a heartbeat over
+/// the claim: one that was on its way when its machine was stopped, which goes on.
 fn check_uncontested(claim: &Claim, after: &[Option<Heartbeat>]) -> Result<(), OpenError> {
     // An earlier claim of this opening may stand where a later one has not come.
     let is_ours = |seen: &Heartbeat| seen.session == claim.own.session;
-    // Where it could not be read before, nothing tells how old a beat is that stands where the
+    // Where it could not be read before, nothing tells how old a heartbeat is that stands where the
     // claim was.
     let came_over = claim.before.iter().zip(&claim.taken).zip(after);
     let came_over = came_over.filter(|((then, taken), _)| then.is_none() && **taken);
     let came_over = came_over.filter_map(|(_, seen)| seen.as_ref());
-    match came_over.chain(changed_beats(&claim.before, after)).find(|seen| !is_ours(seen)) {
+    match came_over.chain(changed_heartbeats(&claim.before, after)).find(|seen| !is_ours(seen)) {
         Some(theirs) => Err(OpenError::InUse { holder: theirs.holder_name.clone() }),
         None => Ok(()),
     }

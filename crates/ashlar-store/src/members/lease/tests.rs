@@ -2,8 +2,8 @@ use ashlar_block::PoolUuid;
 
 use super::*;
 
-/// A beat of an opening.
-pub fn beat(epoch: u64, session: u64, count: u64) -> Heartbeat {
+/// A heartbeat of an opening.
+pub fn heartbeat(epoch: u64, session: u64, count: u64) -> Heartbeat {
     Heartbeat {
         pool: PoolUuid([1; 16]),
         is_open: true,

@@ -30,7 +30,7 @@ impl Segments {
 
     fn add_live(&mut self, id: SegmentId, more: Occupancy) {
         let segment = self.entries.get_mut(id).expect("it was invented");
-        let before = segment.standing(self.summary.segment_rows());
+        let before = segment.rank(self.summary.segment_rows());
         self.changes.count_of(id, segment);
         segment.live += more;
         self.live += more;

@@ -4,7 +4,7 @@
 //! Owns sums and orders that follow from the segments, and nothing else: [`Summary::of`] makes the
 //! same from them, which an audit compares.
 //!
-//! 1. What a segment adds is a function of that segment alone ([`Standing`] and its fields).
+//! 1. What a segment adds is a function of that segment alone ([`Rank`] and its fields).
 //! 2. It is taken off before the segment changes, and added again after.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,20 +25,20 @@ const CANDIDATES_MAX: usize = 16;
 
 /// Where a segment stands in the orders. It changes far more seldom than what lives in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Standing {
+pub(super) struct Rank {
     lives: bool,
     /// Which class of occupancy, if it may be collected.
     class: Option<u8>,
 }
 
 impl Segment {
-    /// Its standing, in a pool whose segments have so many rows.
-    pub(super) fn standing(&self, segment_rows: u32) -> Standing {
+    /// Its rank, in a pool whose segments have so many rows.
+    pub(super) fn rank(&self, segment_rows: u32) -> Rank {
         let lives = self.live != Occupancy::default();
         let may_be_collected = lives && self.state == SegmentState::Sealed && !self.is_unmovable;
         let slots = u64::from(segment_rows) * self.geometry.data() as u64 * u64::from(SLOTS_PER_SECTOR);
         let class = may_be_collected.then(|| (self.live.slots * CLASSES / slots).min(CLASSES - 1) as u8);
-        Standing { lives, class }
+        Rank { lives, class }
     }
 }
 
@@ -118,32 +118,32 @@ impl Summary {
 
     /// Adds a segment as it is.
     pub(super) fn add(&mut self, id: SegmentId, segment: &Segment) {
-        self.count(id, segment, segment.standing(self.segment_rows), Sign::Plus);
+        self.count(id, segment, segment.rank(self.segment_rows), Sign::Plus);
     }
 
     /// Takes it off as it is.
     pub(super) fn remove(&mut self, id: SegmentId, segment: &Segment) {
-        self.count(id, segment, segment.standing(self.segment_rows), Sign::Minus);
+        self.count(id, segment, segment.rank(self.segment_rows), Sign::Minus);
     }
 
     /// What lives in a segment has changed, and nothing else.
-    pub(super) fn live_changed(&mut self, id: SegmentId, segment: &Segment, before: Standing) {
-        let now = segment.standing(self.segment_rows);
+    pub(super) fn live_changed(&mut self, id: SegmentId, segment: &Segment, before: Rank) {
+        let now = segment.rank(self.segment_rows);
         if now != before {
             self.count(id, segment, before, Sign::Minus);
             self.count(id, segment, now, Sign::Plus);
         }
     }
 
-    fn count(&mut self, id: SegmentId, segment: &Segment, standing: Standing, sign: Sign) {
+    fn count(&mut self, id: SegmentId, segment: &Segment, rank: Rank, sign: Sign) {
         let (rows, geometry) = (u64::from(segment.rows), &segment.geometry);
         let is_written = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned);
-        let is_empty = is_written && !standing.lives;
+        let is_empty = is_written && !rank.lives;
         sign.count(&mut self.data_sectors, rows * geometry.data() as u64);
-        if standing.lives && matches!(segment.state, SegmentState::Sealed | SegmentState::Open) {
+        if rank.lives && matches!(segment.state, SegmentState::Sealed | SegmentState::Open) {
             sign.count(&mut self.scrub_rows, rows);
         }
-        if standing.lives && segment.state == SegmentState::Sealed && segment.kind != SegmentKind::Journal {
+        if rank.lives && segment.state == SegmentState::Sealed && segment.kind != SegmentKind::Journal {
             sign.sum_up(&mut self.bytes_by_width, geometry.columns.len(), segment.bytes());
         }
         let rows_needed = if is_empty { 0 } else { rows };
@@ -159,7 +159,7 @@ impl Summary {
         if is_empty {
             sign.place(&mut self.empty, (segment.last_lsn, id));
         }
-        if let Some(class) = standing.class {
+        if let Some(class) = rank.class {
             let kind = if segment.kind.is_of_pages() { &mut self.pages } else { &mut self.others };
             sign.place(&mut kind[usize::from(class)], (segment.sealed_at, id));
         }

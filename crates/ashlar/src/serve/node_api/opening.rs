@@ -182,7 +182,7 @@ impl Shared {
         let name = pools[at].name.clone();
         let opened = self.node.open_known(&pools, at, self.member_wait, opening).await;
         let record = opened.inspect_err(|error| {
-            if !matches!(error, NodeError::OpeningStopped) {
+            if !matches!(error, NodeError::OpeningStopped { .. }) {
                 let why = error.of_its_pool();
                 tracing::error!(pool = name, "the pool cannot be opened; the others are served: {why}");
             }

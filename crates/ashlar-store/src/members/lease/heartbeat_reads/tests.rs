@@ -1,18 +1,21 @@
 use ashlar_block::PoolUuid;
 
 use super::*;
-use crate::members::lease::tests::beat;
+use crate::members::lease::tests::heartbeat;
 use crate::members::tests::root;
 
 #[test]
-fn a_beat_says_whose_the_pool_is_unless_it_is_of_an_opening_that_is_over() {
-    let own = beat(5, 50, 3);
-    assert_eq!(view(&own, Some(&beat(5, 50, 2))), View::Ours);
-    assert_eq!(view(&own, Some(&beat(6, 60, 0))), View::Theirs);
-    assert_eq!(view(&own, Some(&beat(5, 51, 0))), View::Theirs, "two that opened it at once");
+fn a_heartbeat_says_whose_the_pool_is_unless_it_is_of_an_opening_that_is_over() {
+    let own = heartbeat(5, 50, 3);
+    assert_eq!(view(&own, Some(&heartbeat(5, 50, 2))), View::Ours);
+    assert_eq!(view(&own, Some(&heartbeat(6, 60, 0))), View::Theirs);
+    assert_eq!(view(&own, Some(&heartbeat(5, 51, 0))), View::Theirs, "two that opened it at once");
     // A drive that was away, or lost a write.
-    assert_eq!(view(&own, Some(&beat(4, 40, 9))), View::Nothing);
-    assert_eq!(view(&own, Some(&Heartbeat { pool: PoolUuid([2; 16]), ..beat(9, 90, 0) })), View::Nothing);
+    assert_eq!(view(&own, Some(&heartbeat(4, 40, 9))), View::Nothing);
+    assert_eq!(
+        view(&own, Some(&Heartbeat { pool: PoolUuid([2; 16]), ..heartbeat(9, 90, 0) })),
+        View::Nothing
+    );
     assert_eq!(view(&own, None), View::Nothing);
 }
 
@@ -59,9 +62,10 @@ fn a_pool_is_as_sure_as_the_oldest_look_that_is_needed() {
     assert_eq!(next(&two, 2, 12, false), Next::Contested(Contested { since: at(12), is_late: false }));
 }
 
-/// Whoever had taken the pool meanwhile would be seen, unless a beat of ours had come over its own.
+/// Whoever had taken the pool meanwhile would be seen, unless a heartbeat of ours had come over its
+/// own.
 #[test]
-fn after_a_pause_between_two_beats_one_look_is_enough() {
+fn after_a_pause_between_two_heartbeats_one_look_is_enough() {
     let mut one = looks(&[(5, true)]);
     let Next::Contested(contested) = next(&one, 1, 20, false) else { panic!("no look is in time") };
     one.contest(contested);
@@ -71,9 +75,9 @@ fn after_a_pause_between_two_beats_one_look_is_enough() {
 }
 
 #[test]
-fn after_a_pause_in_a_beat_the_roots_decide_once_whoever_else_beats_would_be_seen() {
+fn after_a_pause_in_a_heartbeat_the_roots_decide_once_whoever_else_sends_heartbeats_would_be_seen() {
     let mut one = looks(&[(5, true)]);
-    one.beats_under_way.insert(DriveId(0));
+    one.heartbeats_under_way.insert(DriveId(0));
     let Next::Contested(contested) = next(&one, 1, 20, false) else { panic!("no look is in time") };
     one.contest(contested);
     for (began, wanted) in [(21, Next::Stay), (27, Next::Stay), (28, Next::AskRoots(Some(at(28))))] {
@@ -81,14 +85,14 @@ fn after_a_pause_in_a_beat_the_roots_decide_once_whoever_else_beats_would_be_see
         assert_eq!(next(&one, 1, began, false), wanted, "{began}");
     }
     one.contest(Contested::late(at(28)));
-    assert_eq!(next(&one, 1, 28, false), Next::Stay, "the beat has come just now");
+    assert_eq!(next(&one, 1, 28, false), Next::Stay, "the heartbeat has come just now");
 }
 
 #[test]
-fn who_sees_only_older_beats_for_long_asks_the_roots_too() {
+fn who_sees_only_older_heartbeats_for_long_asks_the_roots_too() {
     let mut one = looks(&[(5, true)]);
     one.note(DriveId(0), at(7), View::Nothing);
-    assert_eq!(next(&one, 1, 8, true), Next::Stay, "it may still write, its beat too");
+    assert_eq!(next(&one, 1, 8, true), Next::Stay, "it may still write, its heartbeat too");
     one.contest(Contested { since: at(11), is_late: false });
     one.note(DriveId(0), at(13), View::Nothing);
     assert_eq!(next(&one, 1, 13, false), Next::Stay);

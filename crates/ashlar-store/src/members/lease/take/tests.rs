@@ -1,31 +1,31 @@
 use super::*;
-use crate::members::lease::tests::beat;
+use crate::members::lease::tests::heartbeat;
 
 /// What becomes of a claim by the last look.
 fn settle(claim: &Claim, after: &[Option<Heartbeat>]) -> Result<(), OpenError> {
     check_uncontested(claim, after).and_then(|()| check_seen(claim, after))
 }
 
-/// Each of two that had been refused it took its own beat for the last one, and opened the pool at
-/// once.
+/// Each of two that had been refused it took its own heartbeat for the last one, and opened the
+/// pool at once.
 #[test]
 fn who_wanted_a_pool_at_once_with_another_one_does_not_take_it_for_its_own() {
     let (here, there) =
         (Holder { id: [7; 16], name: String::new() }, Holder { id: [8; 16], name: String::new() });
-    let one = beat(5, 50, 3);
-    let other = Heartbeat { holder: there.id, ..beat(5, 51, 0) };
+    let one = heartbeat(5, 50, 3);
+    let other = Heartbeat { holder: there.id, ..heartbeat(5, 51, 0) };
     for before in [[Some(one.clone()), Some(other.clone())], [Some(other.clone()), Some(one.clone())]] {
         assert_eq!(last_before(&before, &here), Some(&other));
         assert_eq!(last_before(&before, &there), Some(&one));
     }
-    let later = beat(6, 60, 0);
+    let later = heartbeat(6, 60, 0);
     assert_eq!(last_before(&[Some(later.clone()), Some(other)], &here), Some(&later));
 }
 
 #[test]
-fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it_stands() {
-    let own = beat(5, 50, 0);
-    let (old, late) = (beat(4, 40, 8), beat(4, 40, 9));
+fn a_claim_that_another_heartbeat_has_come_over_is_given_up_on_however_many_drives_it_stands() {
+    let own = heartbeat(5, 50, 0);
+    let (old, late) = (heartbeat(4, 40, 8), heartbeat(4, 40, 9));
     let before = [Some(old.clone()), Some(old.clone()), Some(old.clone()), None];
     let claim = Claim { own: own.clone(), before: before.into(), taken: vec![true; 4], needed: 2 };
     let settle = |after: [Option<&Heartbeat>; 4]| settle(&claim, &after.map(Option::<&Heartbeat>::cloned));
@@ -34,7 +34,7 @@ fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it
     assert!(settle([ours, ours, Some(&old), None]).is_ok(), "two drives did not take the claim");
     let claimed = settle([ours, Some(&old), Some(&old), None]);
     assert!(matches!(claimed, Err(OpenError::Unclaimed { claimed: 1, needed: 2 })), "{claimed:?}");
-    for theirs in [&late, &beat(5, 51, 0), &beat(6, 60, 0)] {
+    for theirs in [&late, &heartbeat(5, 51, 0), &heartbeat(6, 60, 0)] {
         let settled = settle([ours, ours, Some(theirs), ours]);
         assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
     }
@@ -42,25 +42,25 @@ fn a_claim_that_another_beat_has_come_over_is_given_up_on_however_many_drives_it
 
 #[test]
 fn a_drive_that_cannot_be_read_now_and_then_is_no_sign_of_life() {
-    let (one, next) = (Some(beat(5, 50, 3)), Some(beat(5, 50, 4)));
+    let (one, next) = (Some(heartbeat(5, 50, 3)), Some(heartbeat(5, 50, 4)));
     let has_changed = |before: [&Option<Heartbeat>; 2], after: [&Option<Heartbeat>; 2]| {
-        changed_beats(&before.map(Option::clone), &after.map(Option::clone)).next().is_some()
+        changed_heartbeats(&before.map(Option::clone), &after.map(Option::clone)).next().is_some()
     };
     assert!(!has_changed([&one, &one], [&one, &None]));
     assert!(has_changed([&one, &one], [&one, &next]));
     assert!(!has_changed([&one, &None], [&one, &one]));
-    for newer in [next, Some(beat(5, 51, 0)), Some(beat(6, 60, 0))] {
+    for newer in [next, Some(heartbeat(5, 51, 0)), Some(heartbeat(6, 60, 0))] {
         assert!(has_changed([&one, &None], [&one, &newer]), "{newer:?}");
     }
     assert!(has_changed([&None, &None], [&None, &one]), "nothing tells how old it is");
 }
 
-/// Seed 41000580: drive 4 hung while the pool was being opened, and had the beat of before, because
-/// the claim had not come to it. The pool was refused because it was open on another machine, which
-/// was this one, a start before.
+/// Seed 41000580: drive 4 hung while the pool was being opened, and had the heartbeat of before,
+/// because the claim had not come to it. The pool was refused because it was open on another
+/// machine, which was this one, a start before.
 #[test]
-fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
-    let (own, old) = (beat(5, 50, 0), beat(4, 40, 8));
+fn the_heartbeat_of_before_on_a_drive_that_hung_is_no_other_machine() {
+    let (own, old) = (heartbeat(5, 50, 0), heartbeat(4, 40, 8));
     let before = [Some(old.clone()), Some(old.clone()), None];
     let settle = |taken: &[bool]| {
         let claim = Claim { own: own.clone(), before: before.to_vec(), taken: taken.to_vec(), needed: 2 };
@@ -72,12 +72,12 @@ fn the_beat_of_before_on_a_drive_that_hung_is_no_other_machine() {
     assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
 }
 
-/// Seed 795: a crash had left a newer beat on a drive alone, which hung until the pool had been
-/// claimed. The pool was refused because it was open on another machine, which was this one, a
-/// start before. Whoever is alive goes on beating: one more watch tells.
+/// Seed 795: a crash had left a newer heartbeat on a drive alone, which hung until the pool had
+/// been claimed. The pool was refused because it was open on another machine, which was this one, a
+/// start before. Whoever is alive goes on with heartbeats: one more watch tells.
 #[test]
-fn a_newer_beat_on_a_drive_that_could_not_be_read_before_is_watched_once_more() {
-    let (own, old, newer) = (beat(5, 50, 0), beat(4, 40, 20), beat(4, 40, 24));
+fn a_newer_heartbeat_on_a_drive_that_could_not_be_read_before_is_watched_once_more() {
+    let (own, old, newer) = (heartbeat(5, 50, 0), heartbeat(4, 40, 20), heartbeat(4, 40, 24));
     let before = vec![Some(old.clone()), Some(old.clone()), None];
     let mut claim = Claim { own: own.clone(), before, taken: vec![true, true, false], needed: 2 };
     let after = |late: &Heartbeat| [Some(own.clone()), Some(own.clone()), Some(late.clone())];
@@ -86,7 +86,7 @@ fn a_newer_beat_on_a_drive_that_could_not_be_read_before_is_watched_once_more() 
     assert_eq!(claim.adopt_late(&after(&newer)), Some(4));
     assert_eq!(claim.adopt_late(&after(&newer)), None);
     assert!(settle(&claim, &after(&newer)).is_ok());
-    let settled = settle(&claim, &after(&beat(4, 40, 25)));
+    let settled = settle(&claim, &after(&heartbeat(4, 40, 25)));
     assert!(matches!(settled, Err(OpenError::InUse { .. })), "{settled:?}");
 }
 
@@ -94,8 +94,8 @@ fn a_newer_beat_on_a_drive_that_could_not_be_read_before_is_watched_once_more() 
 /// pool was opened, and lost at the first look at that drive.
 #[test]
 fn a_claim_goes_above_an_epoch_that_is_seen_late() {
-    let (own, late) = (beat(5, 50, 0), beat(5, 51, 0));
-    let before = vec![Some(beat(4, 40, 20)), None];
+    let (own, late) = (heartbeat(5, 50, 0), heartbeat(5, 51, 0));
+    let before = vec![Some(heartbeat(4, 40, 20)), None];
     let mut claim = Claim { own: own.clone(), before, taken: vec![true, false], needed: 1 };
     let latest = claim.adopt_late(&[Some(own.clone()), Some(late.clone())]);
     claim.own = claim_after(own.clone(), latest.expect("it is newer than what the other has"));
@@ -108,11 +108,14 @@ fn a_claim_goes_above_an_epoch_that_is_seen_late() {
 }
 
 #[test]
-fn of_two_that_wanted_it_at_once_each_is_known_by_its_own_beats() {
-    let known = [Some(beat(5, 50, 9)), Some(beat(5, 51, 0))];
-    for (seen, is_new) in
-        [(beat(5, 51, 0), false), (beat(5, 51, 1), true), (beat(5, 52, 0), true), (beat(4, 40, 99), false)]
-    {
+fn of_two_that_wanted_it_at_once_each_is_known_by_its_own_heartbeats() {
+    let known = [Some(heartbeat(5, 50, 9)), Some(heartbeat(5, 51, 0))];
+    for (seen, is_new) in [
+        (heartbeat(5, 51, 0), false),
+        (heartbeat(5, 51, 1), true),
+        (heartbeat(5, 52, 0), true),
+        (heartbeat(4, 40, 99), false),
+    ] {
         assert_eq!(is_newer(&seen, &known), is_new, "{seen:?}");
     }
 }

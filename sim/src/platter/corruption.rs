@@ -1,9 +1,9 @@
 //! Corrupt sectors: what each should hold, and what it holds.
 //!
-//! A sector is corrupt (the drive lies about it) while it holds something else than a drive would
-//! hold that does each write where it is told to, and changes no bit. Pieces of a write that tear,
-//! or that a cut leaves of what was not flushed, are no lies: they are the same on both drives. A
-//! write that was not done is no lie before a flush promises it: until then the power may undo it.
+//! A sector is corrupt while it holds something else than a drive would hold that does each write
+//! where it is told to, and changes no bit. Pieces of a write that tear, or that a cut leaves of
+//! what was not flushed, are no corruption: they are the same on both drives. A write that was not
+//! done corrupts nothing before a flush promises it: until then the power may undo it.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
@@ -13,67 +13,67 @@ use bytes::Bytes;
 
 use super::{Sector, sectors};
 
-/// What became of sectors that drives lied about.
+/// What became of sectors that drives corrupted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct LieCounts {
-    /// Lies.
-    pub told: u64,
+pub struct CorruptionCounts {
+    /// Sectors that became corrupt.
+    pub corrupted: u64,
     /// Those of them that a read gave, once or more often.
     pub met: u64,
-    /// Those that were ended by a write of what should have been there.
+    /// Those that a write of what should have been there made right.
     pub repaired: u64,
-    /// Those that were ended by something else that came to their place.
+    /// Those that something else has come over.
     pub overwritten: u64,
 }
 
-impl LieCounts {
-    /// Lies that were ended neither way.
+impl CorruptionCounts {
+    /// Sectors that are corrupt still.
     pub fn left(&self) -> u64 {
-        self.told - self.repaired - self.overwritten
+        self.corrupted - self.repaired - self.overwritten
     }
 }
 
-impl AddAssign for LieCounts {
-    fn add_assign(&mut self, other: LieCounts) {
-        self.told += other.told;
+impl AddAssign for CorruptionCounts {
+    fn add_assign(&mut self, other: CorruptionCounts) {
+        self.corrupted += other.corrupted;
         self.met += other.met;
         self.repaired += other.repaired;
         self.overwritten += other.overwritten;
     }
 }
 
-struct Lie {
+struct CorruptSector {
     intended: Box<Sector>,
     is_met: bool,
 }
 
-/// The lies of a drive.
+/// The corrupt sectors of a drive.
 #[derive(Default)]
-pub struct Lies {
-    by_sector: BTreeMap<usize, Lie>,
+pub struct Corruption {
+    by_sector: BTreeMap<usize, CorruptSector>,
     /// Writes that were not done where they should have been, and that no flush has promised yet;
     /// by their numbers.
     unpromised: BTreeMap<u64, (u64, Bytes)>,
-    counts: LieCounts,
+    counts: CorruptionCounts,
 }
 
-impl Lies {
-    pub fn counts(&self) -> LieCounts {
+impl Corruption {
+    pub fn counts(&self) -> CorruptionCounts {
         self.counts
     }
 
-    /// Sectors of the range that are lied about.
+    /// Corrupt sectors of the range.
     pub fn within(&self, sectors: Range<usize>) -> impl Iterator<Item = usize> {
         self.by_sector.range(sectors).map(|(sector, _)| *sector)
     }
 
     /// A part of a sector was written as was meant; the whole is `held` now.
     pub fn wrote(&mut self, sector: usize, within: usize, bytes: &[u8], held: &Sector) {
-        let Some(lie) = self.by_sector.get_mut(&sector) else { return };
-        let part = &mut lie.intended[within..within + bytes.len()];
+        let Some(corrupt) = self.by_sector.get_mut(&sector) else { return };
+        let part = &mut corrupt.intended[within..within + bytes.len()];
         let was_intended = part == bytes;
         part.copy_from_slice(bytes);
-        if *lie.intended == *held {
+        if *corrupt.intended == *held {
             self.end(sector, was_intended);
         }
     }
@@ -81,37 +81,37 @@ impl Lies {
     /// A sector is `held` now, and `before` it was not, which nobody meant.
     pub fn spoiled(&mut self, sector: usize, before: &Sector, held: &Sector) {
         match self.by_sector.get(&sector) {
-            Some(lie) if *lie.intended == *held => self.end(sector, false),
-            None if before != held => self.tell(sector, before),
+            Some(corrupt) if *corrupt.intended == *held => self.end(sector, false),
+            None if before != held => self.begin(sector, before),
             _ => {}
         }
     }
 
     /// A sector should be `intended`, and is `held` still.
     pub fn left_out(&mut self, sector: usize, intended: &Sector, held: &Sector) {
-        if self.by_sector.get(&sector).is_some_and(|lie| *lie.intended == *intended) {
+        if self.by_sector.get(&sector).is_some_and(|corrupt| *corrupt.intended == *intended) {
             return;
         }
         if self.by_sector.contains_key(&sector) {
             self.end(sector, false);
         }
         if intended != held {
-            self.tell(sector, intended);
+            self.begin(sector, intended);
         }
     }
 
     /// A write was lost or torn, and would have made the sector `written`. If it is `held` all the
-    /// same, because of the lie, then nothing is wrong with it: what was meant before has no claim
-    /// to the place any more.
+    /// same, because it was corrupt, then nothing is wrong with it: what was meant before has no
+    /// claim to the place any more.
     pub fn held_all_the_same(&mut self, sector: usize, written: &Sector, held: &Sector) {
         if self.by_sector.contains_key(&sector) && written == held {
             self.end(sector, false);
         }
     }
 
-    fn tell(&mut self, sector: usize, intended: &Sector) {
-        self.counts.told += 1;
-        self.by_sector.insert(sector, Lie { intended: Box::new(*intended), is_met: false });
+    fn begin(&mut self, sector: usize, intended: &Sector) {
+        self.counts.corrupted += 1;
+        self.by_sector.insert(sector, CorruptSector { intended: Box::new(*intended), is_met: false });
     }
 
     fn end(&mut self, sector: usize, is_repaired: bool) {
@@ -122,9 +122,9 @@ impl Lies {
 
     /// A read gives the sector.
     pub fn meet(&mut self, sector: usize) {
-        let Some(lie) = self.by_sector.get_mut(&sector) else { return };
-        self.counts.met += u64::from(!lie.is_met);
-        lie.is_met = true;
+        let Some(corrupt) = self.by_sector.get_mut(&sector) else { return };
+        self.counts.met += u64::from(!corrupt.is_met);
+        corrupt.is_met = true;
     }
 
     // --- before a flush --------------------------------------------------------------------------
