@@ -76,12 +76,14 @@ fn a_pool_of_unequal_drives_takes_what_it_says() {
         ("4+2".parse().expect("a level"), &[100, 100, 100, 100, 80, 60, 60, 40]),
     ];
     for (level, chunks) in pools {
-        let done = crate::mixed::fill_and_grow(level, chunks, &[]);
+        let done = crate::mixed::fill_and_grow(2, level, chunks, &[]);
         done.unwrap_or_else(|error| panic!("level {level} on {chunks:?}: {error}"));
     }
 }
 
-/// A drive of half the size of the others took a third of the room away, and the pool was full.
+/// A drive of half the size of the others took a third of the room away, and the pool was full. And
+/// with narrow segments alone left free, what lived in a wide victim had nowhere to go: two pools of
+/// fourteen took no more than 88 % of what was said to be safe.
 #[test]
 fn a_full_pool_takes_more_with_a_drive_more_of_any_size() {
     let pools: [(Level, &[u64], &[u64]); 4] = [
@@ -91,7 +93,11 @@ fn a_full_pool_takes_more_with_a_drive_more_of_any_size() {
         (Level::RAID1, &[100, 100], &[40, 150]),
     ];
     for (level, chunks, added) in pools {
-        let done = crate::mixed::fill_and_grow(level, chunks, added);
-        done.unwrap_or_else(|error| panic!("level {level} on {chunks:?} with {added:?}: {error}"));
+        for seed in 1..=2 {
+            let done = crate::mixed::fill_and_grow(seed, level, chunks, added);
+            done.unwrap_or_else(|error| {
+                panic!("seed {seed}, level {level} on {chunks:?} with {added:?}: {error}")
+            });
+        }
     }
 }

@@ -337,14 +337,13 @@ impl<W: World> Pool<W> {
 
     /// The room that there is without a checkpoint.
     fn room_for_segments(&self, segments: &Segments, drives: &[DriveId]) -> Room {
-        let placeable = segments.placeable(drives);
         let hosts_wait = self.requests.hosts_want_segment();
         Room {
-            free_segments: placeable + segments.usable_striped(),
+            free_segments: segments.free_segments(drives),
             marks: self.marks(),
             reclaimable: 0,
             window_is_empty: segments.window_is_empty(),
-            window_can_grow: placeable > 0,
+            window_can_grow: segments.placeable(drives) > 0,
             hosts_wait,
             is_held_back: hosts_wait && self.is_held_back(segments, drives),
             moves_wait: self.requests.moves_want_segment(),

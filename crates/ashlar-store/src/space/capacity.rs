@@ -146,10 +146,9 @@ const OPEN_SEGMENTS: u64 = 6;
 const DENSITY_PERCENT: u64 = 90;
 
 impl<W: World> Pool<W> {
-    /// Striped segments that are not in use.
+    /// Striped segments that are not in use, as what they hold.
     pub fn free_segments(&self) -> u64 {
-        let segments = self.space.segments.borrow();
-        segments.placeable(&self.allocation_targets()) + segments.usable_striped()
+        self.space.segments.borrow().free_segments(&self.allocation_targets())
     }
 
     pub fn marks(&self) -> Marks {

@@ -107,7 +107,16 @@ impl Segments {
         self.free_stripes(drives, &[]).segments()
     }
 
-    /// Columns for data of those, and of segments that are reserved.
+    /// Segments that are not in use, as what they hold: what lives in a wide victim needs several
+    /// narrow ones. So those that are narrower than the widest of which something lives count for
+    /// as much less.
+    pub fn free_segments(&self, drives: &[DriveId]) -> u64 {
+        let free = self.placeable(drives) + self.usable_striped();
+        let widest = self.summary.columns_most().saturating_sub(self.parity_on(drives.len()));
+        free.min(self.placeable_data(drives) / widest.max(1) as u64)
+    }
+
+    /// Columns for data of those that could be placed, and of segments that are reserved.
     pub fn placeable_data(&self, drives: &[DriveId]) -> u64 {
         let reserved = self.usable[Shape::Striped as usize].iter();
         let reserved: usize = reserved.map(|id| self.entries[*id].geometry.data()).sum();

@@ -252,6 +252,11 @@ impl Summary {
         self.bytes_by_width.range(..width).map(|(_, bytes)| bytes).sum()
     }
 
+    /// Columns of the widest segment that could be written anew; 0 if there is none.
+    pub fn columns_most(&self) -> usize {
+        self.bytes_by_width.last_key_value().map_or(0, |(columns, _)| *columns)
+    }
+
     /// Drives that any segment has a column on.
     pub fn drives_used(&self) -> impl Iterator<Item = DriveId> {
         self.on_drives().map(|(drive, ..)| drive)
