@@ -81,9 +81,9 @@ fn a_pool_of_unequal_drives_takes_what_it_says() {
     }
 }
 
-/// A drive of half the size of the others took a third of the room away, and the pool was full. And
-/// with narrow segments alone left free, what lived in a wide victim had nowhere to go: two pools of
-/// fourteen took no more than 88 % of what was said to be safe.
+/// A drive of half the size of the others took a third of the room away, and the pool was full.
+/// Later, with narrow segments alone left free, what lived in a wide victim had nowhere to go: two
+/// pools of fourteen took no more than 88 % of what was said to be safe.
 #[test]
 fn a_full_pool_takes_more_with_a_drive_more_of_any_size() {
     let pools: [(Level, &[u64], &[u64]); 4] = [
