@@ -109,11 +109,13 @@ impl Segments {
 
     /// Segments that are not in use, as what they hold: what lives in a wide victim needs several
     /// narrow ones. So those that are narrower than the widest of which something lives count for
-    /// as much less.
+    /// as much less; but not where all that are written now are so narrow, for want of drives.
     pub fn free_segments(&self, drives: &[DriveId]) -> u64 {
         let free = self.placeable(drives) + self.usable_striped();
-        let widest = self.summary.columns_most().saturating_sub(self.parity_on(drives.len()));
-        free.min(self.placeable_data(drives) / widest.max(1) as u64)
+        let possible = self.stripe.columns(Shape::Striped).min(drives.len());
+        let widest = self.summary.columns_most().min(possible);
+        let data = widest.saturating_sub(self.parity_on(drives.len())).max(1);
+        free.min(self.placeable_data(drives) / data as u64)
     }
 
     /// Columns for data of those that could be placed, and of segments that are reserved.
