@@ -114,8 +114,26 @@ impl Daemon {
     /// # Errors
     /// As of [`Self::start`].
     pub fn kill_and_restart(&mut self, arguments: &[String]) -> anyhow::Result<Duration> {
+        self.kill()?;
+        self.restart(arguments)
+    }
+
+    /// Kills the process: its drives are free.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
         self.process.child.kill()?;
         self.process.child.wait()?;
+        Ok(())
+    }
+
+    /// Starts another process with these arguments instead of one that was killed. Returns how long
+    /// it took until that answered, with its pools open and its volumes served.
+    ///
+    /// # Errors
+    /// As of [`Self::start`].
+    pub fn restart(&mut self, arguments: &[String]) -> anyhow::Result<Duration> {
         let start = Instant::now();
         self.process.child = self.process.program.serve(&self.process.state, arguments)?;
         self.await_answer()?;

@@ -24,6 +24,7 @@ mod inside;
 mod interrupt;
 mod loss;
 mod machine;
+mod map;
 mod memory;
 mod parity;
 mod parts;
@@ -203,7 +204,7 @@ impl Report {
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
             Section::Bandwidth => self.bandwidth.insert(bandwidth::measure(settings)?).shown(),
-            Section::Scale => self.scale.insert(scale::measure()?).shown(),
+            Section::Scale => self.scale.insert(scale::measure(&settings.program)?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Rebuild => self.rebuild.insert(rebuild::measure(settings)?).shown(),
             Section::Recovery => self.recovery.insert(recovery::measure(&settings.program)?).shown(),

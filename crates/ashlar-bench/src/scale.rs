@@ -18,7 +18,9 @@ use bytes::Bytes;
 use futures_util::future::try_join_all;
 use serde::Serialize;
 
+use super::map::{self, OfMap};
 use super::memory::resident_bytes_of_this_process;
+use super::program::Program;
 use super::progress::Progress;
 use super::targets::{Target, Verdict};
 use super::turns::{CountedDrive, TurnWorld, cpu_of_this_thread};
@@ -60,6 +62,7 @@ const WINDOW_PERCENT: u64 = 95;
 pub struct Report {
     sizes: Vec<OfSize>,
     beside: Beside,
+    map: OfMap,
 }
 
 /// The same load on a pool of 200,000 segments and on one of 2,000, in turns.
@@ -117,7 +120,7 @@ struct Written {
 ///
 /// # Errors
 /// What cannot be measured.
-pub fn measure() -> anyhow::Result<Report> {
+pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let mut sizes = Vec::new();
     for segments in SIZES {
         let config = ashlar_reactor::Config::default();
@@ -125,7 +128,7 @@ pub fn measure() -> anyhow::Result<Report> {
         sizes.push(measured.with_context(|| format!("{segments} segments"))?);
     }
     let beside = ashlar_reactor::run(ashlar_reactor::Config::default(), measure_beside())??;
-    Ok(Report { sizes, beside })
+    Ok(Report { sizes, beside, map: map::measure(program)? })
 }
 
 /// A pool on counted drives.
@@ -391,7 +394,7 @@ impl Figures for Report {
                 ]);
             }
         }
-        table.to_string()
+        format!("{table}\n\n{}", self.map.words())
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
@@ -400,7 +403,7 @@ impl Figures for Report {
             Verdict::of_ratio(Target::RATE_BESIDE, beside, self.beside.rate),
             Verdict::of_ratio(Target::P99_BESIDE, beside, self.beside.p99),
         ];
-        self.sizes.iter().flat_map(OfSize::verdicts).chain(of_beside).collect()
+        self.sizes.iter().flat_map(OfSize::verdicts).chain(of_beside).chain(self.map.verdicts()).collect()
     }
 }
 

@@ -153,6 +153,10 @@ impl Target {
     pub const SEGMENT_MEMORY: Target =
         target(Topic::Size, "memory of a segment, bytes", Bound::AtMost(512.0));
     pub const START_OF_MANY: Target = target(Topic::Size, "ready after a crash, s", Bound::AtMost(5.0));
+    pub const LARGE_MAP: Target =
+        target(Topic::Size, "memory of a map of 100 TiB that has 128 MiB, MiB", Bound::AtMost(128.0));
+    pub const LARGE_MAP_DAEMON: Target =
+        target(Topic::Size, "memory of a daemon that serves it, MiB", Bound::AtMost(256.0));
     pub const RATE_BESIDE: Target =
         target(Topic::Size, "sequential writes, many segments / few", Bound::AtLeast(0.9));
     pub const P99_BESIDE: Target =
