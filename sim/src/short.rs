@@ -21,9 +21,10 @@ const WRITE_BLOCKS: u64 = 8;
 const WRITE_BYTES: u64 = WRITE_BLOCKS * BLOCK_BYTES as u64;
 /// Writes outstanding.
 const DEPTH: u64 = 4;
-/// How often what lives is overwritten, and the part of the limit that is written before the loss,
-/// in percent: without one of four drives it is more than may live, and less than could.
+/// How often what lives is overwritten.
 const TURNS: u64 = 1;
+/// Part of the limit that is written before the loss, in percent: without one of four drives that
+/// is more than may live, and less than could.
 const USED_PERCENT: u64 = 70;
 /// Beyond what lives at the loss, new data gets no more of the limit than this part, and what is
 /// outstanding.
@@ -84,7 +85,7 @@ fn load(writes: u64, next: Next) -> Load {
     Load { writes, outstanding: DEPTH, next, data: Bytes::from(blocks) }
 }
 
-/// Level 5 of four drives, 77 % used: when one of them was lost, all writes were refused,
+/// Level 5 of four drives, most of it used: when one of them was lost, all writes were refused,
 /// overwrites too.
 #[test]
 fn overwrites_go_on_after_a_loss_that_leaves_too_little_room_and_new_data_has_an_end() {

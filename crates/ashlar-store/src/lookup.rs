@@ -122,8 +122,8 @@ impl<W: World> Pool<W> {
         read.or_else(|error| if self.look(key, pages) == Look::Needs(needed) { Err(error) } else { Ok(()) })
     }
 
-    /// The newest values of `keys`, each as of a turn of its own: of those that no page has to be
-    /// read for, as of this one.
+    /// The newest value of each key. Values come from different turns: those that need no page from
+    /// this one, the others from when their pages are read.
     pub async fn lookup_each(&self, keys: impl Iterator<Item = Key>) -> Vec<Result<Value, IoError>> {
         let at_hand = AtHand::new(&self.map.pages);
         let (mut values, mut needy) = (Vec::new(), Vec::new());

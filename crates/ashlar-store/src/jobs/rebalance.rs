@@ -31,7 +31,7 @@ use crate::pool::Pool;
 use crate::space::capacity::Request;
 use crate::space::segments::{Segment, Segments};
 use crate::writer::pages::AppendError;
-use policy::{ColumnMove, best_move, chunks_beyond};
+use policy::{ColumnMove, are_even, best_move, chunks_beyond};
 use survey::{Round, Slice, Survey};
 
 /// When it is looked again whether more can be done.
@@ -100,6 +100,7 @@ impl<W: World> Pool<W> {
     pub fn window_renewed(&self, was_narrow: bool) {
         let left = self.jobs.rebalance.renewals_left.get() - 1;
         self.jobs.rebalance.renewals_left.set(if was_narrow { left } else { 0 });
+        self.jobs.rebalance.survey.begin_anew();
         let below = &mut self.catalog.borrow_mut().rebalance_below;
         *below = below.map(|_| self.writer.lsns.next());
     }
@@ -116,6 +117,7 @@ impl<W: World> Pool<W> {
     fn end_rebalance(&self) {
         self.catalog.borrow_mut().rebalance_below = None;
         self.jobs.rebalance.renewals_left.set(0);
+        self.jobs.rebalance.survey.begin_anew();
         self.jobs.rebalance.widening.forget();
         self.jobs.rebalance.done.forget();
         self.jobs.relocation.look_again();
@@ -127,7 +129,8 @@ impl<W: World> Pool<W> {
         self.catalog.borrow().rebalance_below.is_some()
     }
 
-    /// How far it is, if one goes on.
+    /// How far it is, if one goes on. Segments that were narrow when they were written since it
+    /// began count as left, though it does not touch them: the sums do not know when they came.
     pub fn rebalance_progress(&self) -> Option<Progress> {
         self.catalog.borrow().rebalance_below?;
         let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
@@ -175,6 +178,7 @@ impl<W: World> Pool<W> {
 
     /// The share of the time has changed: what was to be waited for by the old one is not.
     pub fn rebalance_at_once(&self) {
+        self.jobs.rebalance.survey.begin_anew();
         self.jobs.rebalance.share.at_once(self.world.now());
         self.jobs.relocation.look_again();
         self.requests.notify();
@@ -216,7 +220,7 @@ impl<W: World> Pool<W> {
         }
         let survey = &self.jobs.rebalance.survey;
         let (floor, drives) = (self.writer.lsns.floor(), self.allocation_targets());
-        let slice = survey.slice(&segments);
+        let slice = survey.slice(&segments, &drives);
         let widen = self.next_to_widen(&segments, &slice, below, floor, &drives);
         if let Some((true, id)) = widen.filter(|_| self.may_widen()) {
             survey.works();
@@ -292,6 +296,9 @@ impl<W: World> Pool<W> {
         drives: &[DriveId],
     ) -> Option<(bool, SegmentId, ColumnMove)> {
         let loads = segments.loads(drives);
+        if are_even(&loads) {
+            return None;
+        }
         let is_movable =
             |id, segment| is_whole(segment) && !segments.is_moving(id) && !self.stays(id, segment);
         let movable = slice.segments.iter().filter(|(id, segment)| is_movable(*id, segment));
@@ -367,7 +374,9 @@ impl<W: World> Pool<W> {
     /// A lane that was to take a column to an emptier drive has ended.
     pub fn spread(&self, lane: &Lane, ended: Relocated) {
         match ended {
-            Relocated::Part | Relocated::GivenUp => {}
+            Relocated::Part => {}
+            // Its columns are to be moved all the same, later.
+            Relocated::GivenUp => self.jobs.rebalance.survey.begin_anew(),
             Relocated::Whole => self.count(|counters| counters.columns_moved += lane.columns() as u64),
             Relocated::Unreadable => {
                 let id = lane.segment;

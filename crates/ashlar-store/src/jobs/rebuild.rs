@@ -120,7 +120,8 @@ impl<W: World> Pool<W> {
     pub fn rebuild_need(&self, segments: &Segments, drives: &[DriveId]) -> RebuildNeed {
         RebuildNeed {
             task: self.next_rebuild(segments, self.writer.lsns.floor(), drives),
-            is_overfull: segments.live().bytes() > self.space.limit_bytes.get(),
+            is_overfull: self.space.over_limit.is_over()
+                || segments.live().bytes() > self.space.limit_bytes.get(),
             only_columns_fit: segments.placeable(drives) == 0
                 && segments.usable_striped() > CHECKPOINT_MIN
                 && segments.most_free(drives) > self.marks().reserve,

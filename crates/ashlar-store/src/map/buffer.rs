@@ -22,7 +22,7 @@ pub const UPDATE_BYTES_MAX: usize = 96;
 /// Memory that each further update of a range takes, nearly.
 const NEIGHBOUR_BYTES: usize = 24;
 
-/// Updates of an epoch that are noted without an allocation.
+/// So many places of the list of an epoch's updates are kept from one checkpoint to the next.
 const NOTED_KEPT: usize = 1024;
 
 /// Which leaf a block belongs to.
@@ -119,8 +119,8 @@ pub struct Buffer {
     freezing: bool,
     /// Freezing updates that newer ones have replaced: the checkpoint still writes them.
     replaced: BTreeMap<Key, Value>,
-    /// Where updates of the even epoch were put, of the odd one; each once, though it may have been
-    /// replaced since. A leaf may have a great many others.
+    /// Keys of the updates that were put in the even epoch, and in the odd one. A key is there once;
+    /// its update may have been replaced since.
     noted: [Vec<Key>; 2],
     /// Updates by epoch: settled, even, odd.
     counts: [usize; 3],
@@ -398,7 +398,10 @@ impl Buffer {
 
     /// Memory that they take, nearly.
     pub fn bytes(&self) -> usize {
-        self.leaves.len() * UPDATE_BYTES_MAX + (self.len() - self.leaves.len()) * NEIGHBOUR_BYTES
+        let noted: usize = self.noted.iter().map(Vec::len).sum();
+        self.leaves.len() * UPDATE_BYTES_MAX
+            + (self.len() - self.leaves.len()) * NEIGHBOUR_BYTES
+            + noted * size_of::<Key>()
     }
 
     /// Every key and its newest value, in order.

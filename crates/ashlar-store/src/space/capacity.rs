@@ -146,7 +146,7 @@ const OPEN_SEGMENTS: u64 = 6;
 const DENSITY_PERCENT: u64 = 90;
 
 impl<W: World> Pool<W> {
-    /// Striped segments that are not in use, as what they hold.
+    /// Striped segments that are not in use: see `Segments::free_segments`.
     pub fn free_segments(&self) -> u64 {
         self.space.segments.borrow().free_segments(&self.allocation_targets())
     }
@@ -285,9 +285,10 @@ impl<W: World> Pool<W> {
     }
 
     /// Bytes that may live, and how narrow segments may be, from what drives there are. To be
-    /// refreshed when those change.
+    /// refreshed when those change, and at each checkpoint, with what lives.
     pub fn refresh_limit(&self) {
         let (drives, Space { live, limit, .. }) = (self.allocation_targets(), self.space());
+        let live = live + self.writer.commit.pending_bytes() as u64;
         let (_, most) = self.limit_and_most_on(&drives);
         let root = self.checkpoint.roots.newest();
         let lacks_drives = drives.len() < root.members.iter().filter(|member| !member.made_good).count();

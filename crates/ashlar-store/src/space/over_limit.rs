@@ -2,11 +2,12 @@
 //!
 //! Hosts that overwrite add nothing in the end: they go on, as long as garbage can be reclaimed.
 //! They need a little room for it, because what they overwrite counts as living until the maps are
-//! merged. They get that once: the ceiling falls with what lives, and never rises, until the limit
-//! holds again.
+//! merged. So a *ceiling* above what lives takes the limit's place. It falls with what lives, never
+//! rises, and goes once it is no higher than the limit. That the lost drive is forgotten, or a
+//! smaller one made it good, changes nothing.
 //!
 //! Price: hosts that write new data instead use this room up, and then overwrites are refused, too.
-//! A start knows no ceiling, and gives the room once more.
+//! A ceiling is not durable: a start in a pool that lacks drives begins another one.
 
 use std::cell::Cell;
 
@@ -16,7 +17,7 @@ const HEADROOM_PART: u64 = 32;
 /// How a pool's room is, by the drives that there are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
-    /// Bytes that live.
+    /// Bytes that live, or are on their way.
     pub live: u64,
     /// That may.
     pub limit: u64,
@@ -38,10 +39,16 @@ impl OverLimit {
     /// Looks at what lives, and at drives that may have changed.
     pub fn refresh(&self, held: Held) {
         let has_fallen = self.before.replace(Some(held.limit)).is_none_or(|before| held.limit < before);
-        let is_over = held.lacks_drives && held.live > held.limit;
-        let ceiling = self.ceiling.get().or(has_fallen.then_some(u64::MAX)).filter(|_| is_over);
+        let begins = has_fallen && held.lacks_drives && held.live > held.limit;
+        let known = self.ceiling.get().or(begins.then_some(u64::MAX));
         let headroom = held.limit / HEADROOM_PART;
-        self.ceiling.set(ceiling.map(|ceiling| ceiling.min(held.live + headroom).min(held.most)));
+        let ceiling = known.map(|known| known.min(held.live + headroom).min(held.most));
+        self.ceiling.set(ceiling.filter(|ceiling| *ceiling > held.limit));
+    }
+
+    /// Whether there is a ceiling.
+    pub fn is_over(&self) -> bool {
+        self.ceiling.get().is_some()
     }
 
     /// Bytes that may live, where `limit` may otherwise.

@@ -5,7 +5,7 @@ use crate::space::capacity::Marks;
 /// How a pool's room stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
-    /// Segments that are not in use, as what they hold.
+    /// Segments that are not in use: see `Segments::free_segments`.
     pub free_segments: u64,
     pub marks: Marks,
     /// Segments that the next checkpoint frees, if it has room itself.

@@ -40,16 +40,21 @@ pub(crate) fn best_move(geometry: &Geometry, loads: &Loads) -> Option<ColumnMove
     is_worth_it.then_some(ColumnMove { column, to: *to, gain })
 }
 
+/// Whether drives are equally full, nearly: no column is worth moving.
+pub(crate) fn are_even(loads: &Loads) -> bool {
+    let parts = loads.values().map(|load| part_with(*load, 0.0));
+    let (least, most) = parts.fold((1.0f64, 0.0f64), |(least, most), part| (least.min(part), most.max(part)));
+    most - least <= EVEN_WITHIN
+}
+
 /// Chunks that are beyond what drives would hold if all were equally full. 0 if they are already.
 pub(crate) fn chunks_beyond(loads: &Loads) -> u64 {
+    if are_even(loads) {
+        return 0;
+    }
     let (used, total) = loads
         .values()
         .fold((0.0, 0.0), |(used, total), load| (used + f64::from(load.used), total + f64::from(load.total)));
-    let parts = loads.values().map(|load| part_with(*load, 0.0));
-    let (least, most) = parts.fold((1.0f64, 0.0f64), |(least, most), part| (least.min(part), most.max(part)));
-    if most - least <= EVEN_WITHIN {
-        return 0;
-    }
     let beyond = |load: &Load| (f64::from(load.used) - f64::from(load.total) * used / total).floor();
     loads.values().map(beyond).filter(|beyond| *beyond > 0.0).sum::<f64>() as u64
 }

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use ashlar_block::DriveId;
 use ashlar_format::location::SegmentId;
 
 use crate::space::segments::{Segment, Segments};
@@ -29,6 +30,8 @@ pub(super) struct Round {
 pub(super) struct Survey {
     from: Cell<u32>,
     round: Cell<Round>,
+    /// How many drives segments could go to, and how wide they could be, when it was looked last.
+    possible: Cell<(usize, usize)>,
 }
 
 /// The segments that a turn looks at.
@@ -40,8 +43,19 @@ pub(super) struct Slice<'a> {
 }
 
 impl Survey {
-    /// The segments to be looked at now.
-    pub fn slice<'a>(&self, segments: &'a Segments) -> Slice<'a> {
+    /// Begins a round: what was looked at may have something to be done by now.
+    pub fn begin_anew(&self) {
+        self.from.set(0);
+        self.round.set(Round::default());
+    }
+
+    /// The segments to be looked at now, if they may go to `drives`. A round in which that has
+    /// changed begins anew.
+    pub fn slice<'a>(&self, segments: &'a Segments, drives: &[DriveId]) -> Slice<'a> {
+        let possible = (drives.len(), segments.width_now(drives));
+        if self.possible.replace(possible) != possible {
+            self.begin_anew();
+        }
         let from = SegmentId(self.from.get());
         let mut rest = segments.iter_from(from);
         let segments: Vec<_> = rest.by_ref().take(LOOKED_AT_IN_A_TURN).collect();

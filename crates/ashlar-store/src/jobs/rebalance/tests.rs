@@ -119,7 +119,7 @@ fn columns_go_where_there_is_room_while_there_is_none_for_segments() {
     with_checkpoint(&pool, pool.start_rebalance()).expect("good drives");
     assert!(matches!(next(&pool), Some(RebalanceTask::Widen(_))));
     let (segments, drives) = (pool.space.segments.borrow(), pool.allocation_targets());
-    let slice = pool.jobs.rebalance.survey.slice(&segments);
+    let slice = pool.jobs.rebalance.survey.slice(&segments, &drives);
     assert!(pool.next_to_move(&segments, &slice, pool.writer.lsns.floor(), &drives).is_some());
 }
 

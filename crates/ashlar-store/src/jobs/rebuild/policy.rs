@@ -29,7 +29,7 @@ impl RebuildTask {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RebuildNeed {
     pub task: Option<RebuildTask>,
-    /// More lives than may, because drives are lost.
+    /// More lives than may without the drives that are lost. Overwrites may go on all the same.
     pub is_overfull: bool,
     /// No segment could have the chunks that are free, but columns can.
     pub only_columns_fit: bool,

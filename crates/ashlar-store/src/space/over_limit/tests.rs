@@ -23,13 +23,32 @@ fn a_pool_that_holds_more_than_its_drives_may_takes_overwrites() {
 fn the_ceiling_falls_with_what_lives_and_never_rises() {
     let lives = |live| Held { live, ..DEGRADED };
     let steps = [WHOLE, DEGRADED, lives(610), lives(590), lives(612), lives(470), lives(490)];
-    assert_eq!(allowed_after(&steps), [640, 615, 615, 605, 605, 480, 480]);
+    assert_eq!(allowed_after(&steps), [640, 615, 615, 605, 605, 485, 485]);
 }
 
 #[test]
 fn no_more_is_allowed_than_could_live() {
     assert_eq!(allowed_after(&[WHOLE, Held { most: 605, ..DEGRADED }]), [640, 605]);
     assert_eq!(allowed_after(&[WHOLE, Held { most: 400, ..DEGRADED }]), [640, 480], "nothing more");
+}
+
+/// With the first trim that made the limit hold, the room for overwrites was gone.
+#[test]
+fn the_ceiling_goes_once_it_is_no_higher_than_the_limit() {
+    let lives = |live| Held { live, ..DEGRADED };
+    let steps = [WHOLE, DEGRADED, lives(480), lives(465), lives(490)];
+    assert_eq!(allowed_after(&steps), [640, 615, 495, 480, 480]);
+}
+
+/// Three drives of which none was missing any more held more than three may.
+#[test]
+fn a_loss_that_is_forgotten_or_made_good_by_a_smaller_drive_leaves_the_ceiling() {
+    let forgotten = Held { lacks_drives: false, ..DEGRADED };
+    assert_eq!(allowed_after(&[WHOLE, DEGRADED, forgotten]), [640, 615, 615]);
+    let smaller = Held { limit: 560, most: 750, ..forgotten };
+    assert_eq!(allowed_after(&[WHOLE, DEGRADED, smaller]), [640, 615, 615]);
+    let as_large = Held { limit: 640, most: 800, ..forgotten };
+    assert_eq!(allowed_after(&[WHOLE, DEGRADED, as_large, DEGRADED]), [640, 615, 640, 615]);
 }
 
 #[test]

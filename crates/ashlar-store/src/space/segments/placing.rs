@@ -107,23 +107,29 @@ impl Segments {
         self.free_stripes(drives, &[]).segments()
     }
 
-    /// Segments that are not in use, as what they hold: what lives in a wide victim needs several
-    /// narrow ones. So those that are narrower than the widest of which something lives count for
-    /// as much less; but not where all that are written now are so narrow, for want of drives.
+    /// Segments that are not in use, counted in segments as wide as the widest in which something
+    /// lives, but no wider than `drives` allow: what lives in a wide victim needs several narrow
+    /// ones.
     pub fn free_segments(&self, drives: &[DriveId]) -> u64 {
-        let free = self.placeable(drives) + self.usable_striped();
+        let placeable = self.free_stripes(drives, &[]);
+        let free = placeable.segments() + self.usable_striped();
+        let free_data = placeable.data(placeable.segments()) + self.reserved_data();
         let possible = self.stripe.columns(Shape::Striped).min(drives.len());
         let widest = self.summary.columns_most().min(possible);
         let data = widest.saturating_sub(self.parity_on(drives.len())).max(1);
-        free.min(self.placeable_data(drives) / data as u64)
+        free.min(free_data / data as u64)
+    }
+
+    /// Columns for data of segments that are reserved.
+    fn reserved_data(&self) -> u64 {
+        let reserved = self.usable[Shape::Striped as usize].iter();
+        reserved.map(|id| self.entries[*id].geometry.data() as u64).sum()
     }
 
     /// Columns for data of those that could be placed, and of segments that are reserved.
     pub fn placeable_data(&self, drives: &[DriveId]) -> u64 {
-        let reserved = self.usable[Shape::Striped as usize].iter();
-        let reserved: usize = reserved.map(|id| self.entries[*id].geometry.data()).sum();
         let free = self.free_stripes(drives, &[]);
-        free.data(free.segments()) + reserved as u64
+        free.data(free.segments()) + self.reserved_data()
     }
 
     /// Striped segments that would not be in use if only `drives` were there: reserved ones, and

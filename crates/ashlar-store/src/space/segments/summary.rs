@@ -247,12 +247,13 @@ impl Summary {
         self.scrub_rows
     }
 
-    /// Bytes of segments with fewer columns than `width` that could be written anew.
+    /// Bytes of sealed segments in which something lives, the journal's excepted, that have fewer
+    /// columns than `width`.
     pub fn bytes_narrower(&self, width: usize) -> u64 {
         self.bytes_by_width.range(..width).map(|(_, bytes)| bytes).sum()
     }
 
-    /// Columns of the widest segment that could be written anew; 0 if there is none.
+    /// Columns of the widest of them; 0 if there is none.
     pub fn columns_most(&self) -> usize {
         self.bytes_by_width.last_key_value().map_or(0, |(columns, _)| *columns)
     }

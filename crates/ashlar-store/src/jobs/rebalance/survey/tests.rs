@@ -3,6 +3,21 @@ use ashlar_raid::Level;
 use super::*;
 use crate::testing::Drives;
 
+/// Somebody asked once more for a rebalance that had looked at most segments: it ended without a
+/// look at those that had been written since.
+#[test]
+fn a_round_that_is_begun_anew_looks_at_all_segments() {
+    let drives = Drives::of_chunks(Level::RAID5, 3, 4 * LOOKED_AT_IN_A_TURN as u64);
+    let pool = drives.open();
+    let (targets, lsn) = (pool.allocation_targets(), pool.writer.lsns.next());
+    pool.space.segments.borrow_mut().invent(2 * LOOKED_AT_IN_A_TURN, &targets, lsn);
+    let (segments, survey) = (pool.space.segments.borrow(), Survey::default());
+    let finds_nothing = || survey.finds_nothing(&survey.slice(&segments, &targets), NOTHING);
+    assert_eq!((finds_nothing(), finds_nothing()), (None, None));
+    survey.begin_anew();
+    assert_eq!([finds_nothing(), finds_nothing(), finds_nothing()], [None, None, Some(NOTHING)]);
+}
+
 /// Segments of three turns, and what a survey of them says where no turn finds more than `found`.
 fn rounds(found: &[Round]) -> Vec<Option<Round>> {
     let count = 3 * LOOKED_AT_IN_A_TURN - 100;
@@ -13,7 +28,7 @@ fn rounds(found: &[Round]) -> Vec<Option<Round>> {
     let segments = pool.space.segments.borrow();
     let survey = Survey::default();
     let turn = |found: &Round| {
-        let slice = survey.slice(&segments);
+        let slice = survey.slice(&segments, &targets);
         assert!(slice.segments.len() <= LOOKED_AT_IN_A_TURN && !slice.segments.is_empty());
         if found.has_worked {
             survey.works();

@@ -61,3 +61,19 @@ fn records_of_which_the_codec_saves_enough_are_tried_wherever_their_noise_is() {
         }
     }
 }
+
+/// Their values are spread as evenly as those of noise, and more so.
+#[test]
+fn what_is_even_and_repeats_is_tried() {
+    let mut rng = XorShift::new(6);
+    let ramp: Vec<u8> = (0..BLOCK_BYTES).map(|at| at as u8).collect();
+    let pixels: Vec<u8> = (0..BLOCK_BYTES).map(|at| (at / 3) as u8).collect();
+    let mut table: Vec<u8> = (0..=255).collect();
+    (1..256).rev().for_each(|at| table.swap(at, rng.below(at as u64 + 1) as usize));
+    for (what, piece) in
+        [("ramp", ramp), ("pixels", pixels), ("table", table), ("noise", noise(&mut rng, 512))]
+    {
+        let block: Vec<u8> = piece.iter().copied().cycle().take(BLOCK_BYTES).collect();
+        assert!(saved(&block) > BLOCK_BYTES / 8 && !is_noise(&block), "{what}");
+    }
+}
