@@ -119,8 +119,8 @@ pub struct Buffer {
     freezing: bool,
     /// Freezing updates that newer ones have replaced: the checkpoint still writes them.
     replaced: BTreeMap<Key, Value>,
-    /// Keys of the updates that were put in the even epoch, and in the odd one. A key is there once;
-    /// its update may have been replaced since.
+    /// Keys of the updates that were put in the even epoch, and in the odd one. A key is there
+    /// once; its update may have been replaced since.
     noted: [Vec<Key>; 2],
     /// Updates by epoch: settled, even, odd.
     counts: [usize; 3],
