@@ -107,7 +107,7 @@ async fn write_index(specs: &[String]) -> anyhow::Result<u64> {
         read?;
         found.push(FoundDrive { superblock: Superblock::decode(&sector)?, device });
     }
-    let world = DriveWorld::default();
+    let world = DriveWorld;
     let (store, _) = Store::open(&world, found, Options::default(), OpenPolicy::Whole).await?;
     let volume = *store.volumes().keys().next().context("the daemon has made a volume")?;
     let gibs = (VOLUME.0 / GIB_BYTES) as u32;
