@@ -5,7 +5,7 @@
 //! eighth of the bytes tells them by how evenly their values are spread, in a tenth of that.
 //!
 //! Values may be spread evenly and yet repeat: ramps, tables, a short piece of noise over and over.
-//! In a block of those some samples are alike, in one of noise none.
+//! In a block of those some lines begin alike, in one of noise none.
 //!
 //! Price: a long piece of noise that is in a block twice is stored as it is, though the codec would
 //! find that.
@@ -18,7 +18,7 @@ const LINE_BYTES: usize = 64;
 /// of records.
 const SAMPLE_STEP_BYTES: usize = 37;
 
-/// Slots of the table that tells whether a sample has been there before.
+/// Slots of the table that tells whether the beginning of a line has been there before.
 const SEEN_SLOTS: usize = 256;
 
 /// Values that a byte has.
@@ -27,7 +27,7 @@ const VALUES: usize = 256;
 /// How far above its mean the sum of squares of noise may be, in standard deviations.
 const DEVIATIONS: f64 = 5.0;
 
-/// Whether a block is one of noise: its bytes are spread as evenly, and no two samples are alike.
+/// Whether a block is one of noise: its bytes are spread as evenly, and no two lines begin alike.
 pub(super) fn is_noise(block: &[u8]) -> bool {
     // The other test costs more, and few blocks that are spread evenly repeat.
     is_even(block) && !repeats(block)
@@ -61,11 +61,12 @@ fn is_even(block: &[u8]) -> bool {
     f64::from(squares) <= squares_of_noise_max(bytes as f64)
 }
 
-/// Whether a sample begins as one before it did.
+/// Whether a line begins as one before it did. Lines of what repeats after `n` bytes do, if `n`
+/// divided by its greatest factor in common with a line's length is less than the number of lines.
 fn repeats(block: &[u8]) -> bool {
     let mut seen = [0_u32; SEEN_SLOTS];
-    samples(block).any(|sample| {
-        let word = u32::from_le_bytes(*sample.first_chunk().expect("it has more bytes"));
+    block.chunks_exact(LINE_BYTES).any(|line| {
+        let word = u32::from_le_bytes(*line.first_chunk().expect("a line has more bytes"));
         // Knuth's multiplicative hash ("The Art of Computer Programming", volume 3, section 6.4).
         let slot = word.wrapping_mul(0x9e37_79b1) as usize >> 24;
         std::mem::replace(&mut seen[slot], word) == word
