@@ -71,6 +71,8 @@ pub struct Run {
     quiet_until: Cell<Nanos>,
     pool: RefCell<Option<Pool>>,
     closing: Cell<bool>,
+    /// The pool was closed in order. Where it was not, a root may have been on its way, as in a cut.
+    pub is_closed: Cell<bool>,
     /// More drives are away or have been bad than the level survives.
     overdrawn: bool,
     /// It is scrubbed until nothing is found any more, and nothing may be left on these drives.
@@ -100,6 +102,7 @@ impl Run {
             quiet_until: Cell::new(Nanos(0)),
             pool: RefCell::new(None),
             closing: Cell::new(false),
+            is_closed: Cell::new(false),
             overdrawn: false,
             scrubbed: None,
             spared: false,
@@ -252,7 +255,10 @@ impl Run {
         let halted = pool.halted().is_some();
         self.closing.set(!halted);
         let has_room = pool.status().space.safe_to_write > 0;
-        match pool.close().await {
+        let closed = pool.close().await;
+        tracing::debug!("closed: {closed:?}");
+        self.is_closed.set(closed.is_ok());
+        match closed {
             Err(error) if !halted && !self.may_end_so(&error, has_room) => Err(format!("close: {error}")),
             _ => Ok(()),
         }

@@ -15,7 +15,6 @@ use bytes::Bytes;
 
 use crate::drives::Drives;
 use crate::platter::SharedPlatter;
-use crate::world::Ended;
 
 /// Input/output error.
 const EIO: i32 = 5;
@@ -55,9 +54,9 @@ impl Device for StillDrive {
     }
 }
 
-/// Looks at all that is on the drives. An error: something is wrong that no drive can be blamed
-/// for, or that cannot be had any more.
-pub fn prove(drives: &Drives, ended: Ended) -> Result<Report, String> {
+/// Looks at all that is on the drives, of a pool that was closed in order or not. An error:
+/// something is wrong that no drive can be blamed for, or that cannot be had any more.
+pub fn prove(drives: &Drives, is_closed: bool) -> Result<Report, String> {
     let given = drives
         .labelled()
         .into_iter()
@@ -69,21 +68,22 @@ pub fn prove(drives: &Drives, ended: Ended) -> Result<Report, String> {
     let wrong: Vec<String> = report
         .findings
         .iter()
-        .filter(|finding| finding.is_lost || !is_excused(finding, drives, &doubted, ended))
+        .filter(|finding| finding.is_lost || !is_excused(finding, drives, &doubted, is_closed))
         .map(|finding| format!("{:?}: {finding}", finding.kind))
         .collect();
     if wrong.is_empty() { Ok(report) } else { Err(format!("the checker finds: {}", wrong.join("; "))) }
 }
 
-/// Whether a drive may have done that, or the power failed while it was written.
-fn is_excused(finding: &Finding, drives: &Drives, doubted: &BTreeSet<usize>, ended: Ended) -> bool {
+/// Whether a drive may have done that, or the pool ended while it was written: the power failed, or
+/// a file system under its drives was full.
+fn is_excused(finding: &Finding, drives: &Drives, doubted: &BTreeSet<usize>, is_closed: bool) -> bool {
     let Some(drive) = finding.drive else { return false };
     let is_doubted = drives.platter_of(drive).is_none_or(|platter| doubted.contains(&platter));
     // Since a power cut while the pool was made, or the drive was added or came back, a copy may be
     // missing, or its label be one that no root names: whoever has it adds it again. And a drive
     // that has just been added has its first table with the next checkpoint.
     let may_be_left_so = matches!(finding.kind, Kind::Superblock | Kind::DriveForeign | Kind::FirstTable);
-    is_doubted || may_be_left_so || (ended == Ended::Cut && finding.kind == Kind::Root)
+    is_doubted || may_be_left_so || (!is_closed && finding.kind == Kind::Root)
 }
 
 /// Nothing is waited for.

@@ -59,6 +59,8 @@ struct Scenario {
     wall: WallClock,
     /// The offline checker looks at the drives after each start.
     proves_each: bool,
+    /// The pool was closed in order when it was last open.
+    is_closed: bool,
 }
 
 /// Runs one seed with the plan that it gives in this way. An error is a bug, of the store or of the
@@ -86,6 +88,7 @@ pub fn run_covering(
         now: Nanos(0),
         wall: wall_clock_of(seed),
         proves_each: seed % PROOF_PERIOD == 1,
+        is_closed: false,
     };
     let outcome = scenario.whole().map_err(|error| format!("seed {seed}: {error}"))?;
     Ok((outcome, scenario.known.coverage.take()))
@@ -119,7 +122,7 @@ impl Scenario {
         for actions in [0, again] {
             self.start_with(actions, u64::MAX, Run::spared)?;
         }
-        prove(&self.drives, Ended::Done)?;
+        prove(&self.drives, self.is_closed)?;
         let (met, corruption) = (self.drives.met(), self.drives.corruption());
         self.known.count(|outcome| {
             outcome.faults = met;
@@ -262,8 +265,9 @@ impl Scenario {
         let healed = self.drives.settle(held.as_ref());
         self.known.count(|outcome| outcome.drives_healed += healed);
         self.known.failure()?;
+        self.is_closed = ended == Ended::Done && run.is_closed.get();
         if self.proves_each {
-            prove(&self.drives, ended)?;
+            prove(&self.drives, self.is_closed)?;
         }
         Ok(ended)
     }

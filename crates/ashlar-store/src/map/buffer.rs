@@ -398,7 +398,10 @@ impl Buffer {
 
     /// Memory that they take, nearly.
     pub fn bytes(&self) -> usize {
-        self.leaves.len() * UPDATE_BYTES_MAX + (self.len() - self.leaves.len()) * NEIGHBOUR_BYTES
+        let noted: usize = self.noted.iter().map(Vec::len).sum();
+        self.leaves.len() * UPDATE_BYTES_MAX
+            + (self.len() - self.leaves.len()) * NEIGHBOUR_BYTES
+            + noted * size_of::<Key>()
     }
 
     /// Every key and its newest value, in order.
