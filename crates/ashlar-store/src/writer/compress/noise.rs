@@ -2,7 +2,7 @@
 //!
 //! The codec takes 2 to 3 microseconds to find that a block of noise does not compress, a third of
 //! all that a small write costs. Encrypted, compressed and media data are such blocks. A look at an
-//! eighth of the bytes tells them by how evenly their values are spread, in a tenth of that.
+//! eighth of the bytes tells them by how evenly their values are spread, in a fifth of that.
 //!
 //! Values may be spread evenly and yet repeat: ramps, tables, a short piece of noise over and over.
 //! In a block of those some lines begin alike, in one of noise none.
@@ -29,7 +29,6 @@ const DEVIATIONS: f64 = 5.0;
 
 /// Whether a block is one of noise: its bytes are spread as evenly, and no two lines begin alike.
 pub(super) fn is_noise(block: &[u8]) -> bool {
-    // The other test costs more, and few blocks that are spread evenly repeat.
     is_even(block) && !repeats(block)
 }
 
