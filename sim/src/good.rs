@@ -145,6 +145,12 @@ pub fn noisy_block(seed: u64, noise_bytes: usize) -> Bytes {
     block.into()
 }
 
+/// So many blocks that do not compress, each of them different.
+#[cfg(test)]
+pub fn noisy_blocks(count: u64) -> Bytes {
+    (0..count).flat_map(|block| noisy_block(block + 1, BLOCK_BYTES)).collect()
+}
+
 impl Good {
     /// Closes the pool and opens it again.
     #[cfg(test)]

@@ -71,7 +71,8 @@ pub struct Run {
     quiet_until: Cell<Nanos>,
     pool: RefCell<Option<Pool>>,
     closing: Cell<bool>,
-    /// The pool was closed in order. Where it was not, a root may have been on its way, as in a cut.
+    /// The pool was closed in order. Where it was not, a root may have been on its way, as in a
+    /// cut.
     pub is_closed: Cell<bool>,
     /// More drives are away or have been bad than the level survives.
     overdrawn: bool,

@@ -4,13 +4,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use ashlar_block::{BLOCK_BYTES, Cause, Lba, VolumeId};
+use ashlar_block::{Cause, Lba, VolumeId};
 use ashlar_raid::Level;
 use ashlar_store::Options;
-use bytes::Bytes;
 
 use crate::drive::SimDrive;
-use crate::good::{Good, Load, Next, noisy_block, platters, run_on};
+use crate::good::{Good, Load, Next, noisy_blocks, platters, run_on};
 
 const CHUNK_BYTES: u32 = 256 << 10;
 /// More than fit.
@@ -95,6 +94,5 @@ async fn add(good: &Good, chunks: u64) -> Result<(), String> {
 }
 
 fn load(writes: u64, next: Next) -> Load {
-    let blocks: Vec<u8> = (0..WRITE_BLOCKS).flat_map(|block| noisy_block(block + 1, BLOCK_BYTES)).collect();
-    Load { writes, outstanding: DEPTH, next, data: Bytes::from(blocks) }
+    Load { writes, outstanding: DEPTH, next, data: noisy_blocks(WRITE_BLOCKS) }
 }

@@ -8,9 +8,8 @@ use std::time::Duration;
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, IoError, Lba, VolumeId};
 use ashlar_raid::Level;
 use ashlar_store::{Options, Space};
-use bytes::Bytes;
 
-use crate::good::{Good, Load, Next, noisy_block, platters, run_on};
+use crate::good::{Good, Load, Next, noisy_blocks, platters, run_on};
 
 const CHUNK_BYTES: u32 = 256 << 10;
 const DRIVES: usize = 4;
@@ -81,8 +80,7 @@ async fn overwrite(good: &Good, id: VolumeId, writes: u64) -> Result<(), IoError
 }
 
 fn load(writes: u64, next: Next) -> Load {
-    let blocks: Vec<u8> = (0..WRITE_BLOCKS).flat_map(|block| noisy_block(block + 1, BLOCK_BYTES)).collect();
-    Load { writes, outstanding: DEPTH, next, data: Bytes::from(blocks) }
+    Load { writes, outstanding: DEPTH, next, data: noisy_blocks(WRITE_BLOCKS) }
 }
 
 /// Level 5 of four drives, most of it used: when one of them was lost, all writes were refused,

@@ -134,16 +134,16 @@ impl<W: World> Pool<W> {
     pub fn rebalance_progress(&self) -> Option<Progress> {
         self.catalog.borrow().rebalance_below?;
         let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
-        let narrow = segments.summary().bytes_narrower(segments.width_now(&drives));
+        let width = segments.width_now(&drives);
+        let narrow = segments.summary().bytes_narrower(width);
         let bytes_beyond = chunks_beyond(&segments.loads(&drives)) * self.identity.chunk_bytes();
-        let bytes_left = narrow.saturating_sub(self.bytes_that_stay_narrow(&segments, &drives))
+        let bytes_left = narrow.saturating_sub(self.bytes_that_stay_narrow(&segments, width))
             + bytes_beyond.saturating_sub(self.jobs.relocation.bytes_begun());
         Some(self.jobs.rebalance.done.progress(bytes_left, self.world.now()))
     }
 
     /// Bytes of segments that could be wider and cannot be moved.
-    fn bytes_that_stay_narrow(&self, segments: &Segments, drives: &[DriveId]) -> u64 {
-        let width = segments.width_now(drives);
+    fn bytes_that_stay_narrow(&self, segments: &Segments, width: usize) -> u64 {
         let stay = self.jobs.rebalance.stay.borrow();
         let is_same = |id: SegmentId, first_lsn: Lsn| {
             segments.get(id).is_some_and(|segment| segment.first_lsn == first_lsn)
@@ -221,7 +221,7 @@ impl<W: World> Pool<W> {
         let survey = &self.jobs.rebalance.survey;
         let (floor, drives) = (self.writer.lsns.floor(), self.allocation_targets());
         let slice = survey.slice(&segments, &drives);
-        let widen = self.next_to_widen(&segments, &slice, below, floor, &drives);
+        let widen = self.next_to_widen(&segments, &slice, below, floor);
         if let Some((true, id)) = widen.filter(|_| self.may_widen()) {
             survey.works();
             return Some(RebalanceTask::Widen(id));
@@ -232,9 +232,9 @@ impl<W: World> Pool<W> {
             return Some(RebalanceTask::Move(id, column));
         }
         let found = Round {
-            has_worked: false,
             widening_lacks_room: widen.is_some_and(|(is_settled, _)| is_settled),
             waits: widen.is_some() || column.is_some(),
+            ..Round::default()
         };
         match survey.finds_nothing(&slice, found) {
             None => Some(RebalanceTask::Look),
@@ -269,11 +269,9 @@ impl<W: World> Pool<W> {
         slice: &Slice<'_>,
         below: Lsn,
         floor: Lsn,
-        drives: &[DriveId],
     ) -> Option<(bool, SegmentId)> {
-        let width = segments.width_now(drives);
         let is_wanted = |id: SegmentId, segment: &Segment| {
-            could_be_wider(segment, width) && segment.first_lsn < below && !self.stays(id, segment)
+            could_be_wider(segment, slice.width) && segment.first_lsn < below && !self.stays(id, segment)
         };
         let begun = self.jobs.rebalance.widening.segment(segments);
         let begun = begun.and_then(|id| Some((id, segments.get(id)?)));

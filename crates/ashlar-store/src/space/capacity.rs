@@ -289,12 +289,12 @@ impl<W: World> Pool<W> {
     pub fn refresh_limit(&self) {
         let (drives, Space { live, limit, .. }) = (self.allocation_targets(), self.space());
         let live = live + self.writer.commit.pending_bytes() as u64;
-        let (_, most) = self.limit_and_most_on(&drives);
+        let stripes = self.space.segments.borrow().stripes_when_empty(&drives);
+        let most = most(&stripes, self.column_bytes());
         let root = self.checkpoint.roots.newest();
         let lacks_drives = drives.len() < root.members.iter().filter(|member| !member.made_good).count();
         self.space.over_limit.refresh(Held { live, limit, most, lacks_drives });
         self.space.limit_bytes.set(self.space.over_limit.allowed(limit));
-        let stripes = self.space.segments.borrow().stripes_when_empty(&drives);
         self.space.narrowest_data.set(stripes.narrowest_data() as usize);
         self.writer.heat.sort(self.sorts());
     }

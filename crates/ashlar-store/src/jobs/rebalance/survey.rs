@@ -37,6 +37,8 @@ pub(super) struct Survey {
 /// The segments that a turn looks at.
 pub(super) struct Slice<'a> {
     pub segments: Vec<(SegmentId, &'a Segment)>,
+    /// Columns that segments have that are written now.
+    pub width: usize,
     /// Where the rest begins, if there is one.
     next: Option<SegmentId>,
     is_whole: bool,
@@ -52,7 +54,8 @@ impl Survey {
     /// The segments to be looked at now, if they may go to `drives`. A round in which that has
     /// changed begins anew.
     pub fn slice<'a>(&self, segments: &'a Segments, drives: &[DriveId]) -> Slice<'a> {
-        let possible = (drives.len(), segments.width_now(drives));
+        let width = segments.width_now(drives);
+        let possible = (drives.len(), width);
         if self.possible.replace(possible) != possible {
             self.begin_anew();
         }
@@ -60,7 +63,7 @@ impl Survey {
         let mut rest = segments.iter_from(from);
         let segments: Vec<_> = rest.by_ref().take(LOOKED_AT_IN_A_TURN).collect();
         let next = rest.next().map(|(id, _)| id);
-        Slice { segments, next, is_whole: from == SegmentId(0) && next.is_none() }
+        Slice { segments, width, next, is_whole: from == SegmentId(0) && next.is_none() }
     }
 
     /// Something is done among the segments of the slice: they are looked at again.
