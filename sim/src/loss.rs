@@ -20,8 +20,8 @@ use crate::world::{Ended, SimWorld, WallClock};
 const DRIVES: usize = 8;
 const MODEL: &str = "nvme-gen4";
 const CHUNK_BYTES: u32 = 1 << 20;
-const CHUNKS: u64 = 64;
-const LIVE_BLOCKS: u64 = 32_768;
+const CHUNKS: u64 = 160;
+const LIVE_BLOCKS: u64 = 131_072;
 /// Blocks of a write that fills the volume.
 const FILL_BLOCKS: u64 = 64;
 /// Half of a block does not compress.

@@ -154,6 +154,22 @@ impl Daemon {
         }
     }
 
+    /// Returns once the pool is open: one that another daemon has had is watched for a while before
+    /// it is taken.
+    ///
+    /// # Errors
+    /// It is not opened, or the daemon does not answer.
+    pub fn await_open(&self, pool: &str) -> anyhow::Result<()> {
+        let start = Instant::now();
+        while let Err(error) = self.counters(pool) {
+            if start.elapsed() > START_WAIT {
+                return Err(error);
+            }
+            std::thread::sleep(LOOK_INTERVAL);
+        }
+        Ok(())
+    }
+
     /// Everything at a glance.
     ///
     /// # Errors

@@ -68,7 +68,12 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
     let config = ashlar_reactor::Config::default();
     let index_bytes = ashlar_reactor::run(config, async move { write_index(&specs).await })??;
     progress.begin("a start");
+    // It takes the pool back from this process, and then starts with one of its own.
+    daemon.restart(&arguments)?;
+    daemon.await_open(POOL)?;
+    daemon.kill()?;
     let start = daemon.restart(&arguments)?;
+    daemon.await_open(POOL)?;
     let resident_bytes = daemon.resident_bytes()?;
     progress.begin("reading at random");
     let nsid = server.nsid;

@@ -9,12 +9,14 @@ pub(crate) mod policy;
 pub(crate) mod worth;
 
 use std::cell::RefCell;
+use std::ops::Range;
 
-use ashlar_block::{Cause, DriveId, IoError, World};
-use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, Record, RecordKind};
+use ashlar_block::{Cause, DriveId, IoError, SECTOR_BYTES, World};
+use ashlar_format::header::{BatchHeader, Record, RecordKind};
 use ashlar_format::ids::Key;
 use ashlar_format::location::{Pointer, SegmentId};
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
 use policy::{Candidate, PlacementView};
 
 use crate::pool::Pool;
@@ -24,6 +26,13 @@ use crate::space::segments::{Claim, Pin, Segments, pin};
 use crate::writer::batch::Item;
 use crate::writer::compress::{Fragment, FragmentBytes};
 use crate::writer::pages::AppendError;
+
+/// Fragments that are looked up, or that take what was read of them, in one turn: hosts' operations
+/// wait for its end.
+const RECORDS_IN_A_TURN: usize = 32;
+
+/// Sectors between two fragments that are read along with them: a read more costs a drive more.
+const GAP_SECTORS_MAX: u32 = 8;
 
 /// How the collection of a victim ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,30 +156,34 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// The header of the batch that begins at `row`.
-    async fn read_header(&self, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
+    /// The header of the batch that begins with the first of `rows`, and those behind it that lie
+    /// in the same rows of the first column: they are read at once.
+    async fn read_headers(&self, id: SegmentId, rows: Range<u32>) -> Result<Vec<BatchHeader>, IoError> {
         let (_pin, geometry) = self.pinned(id);
-        let end = (row + HEADER_SECTORS_MAX as u32).min(self.identity.segment_rows);
+        let end = rows.end.min(self.identity.segment_rows);
         let (secret, generation) = (&self.identity.secret, self.generation(id));
-        let is_right = |header: &BatchHeader| {
-            (header.segment, header.row) == (id, row)
+        let header_at = |sectors: &[u8], row: u32| {
+            let at = (row - rows.start) as usize * SECTOR_BYTES;
+            let header = BatchHeader::decode(secret, sectors.get(at..)?).ok()?;
+            let is_right = (header.segment, header.row) == (id, row)
                 && generation.is_of(header.incarnation, header.first_lsn)
-                && self.is_of_a_root(header.incarnation)
+                && self.is_of_a_root(header.incarnation);
+            is_right.then_some(header)
         };
-        let found = RefCell::new(None);
+        let first = RefCell::new(None);
         let right = |sectors: &[u8]| {
-            let header = BatchHeader::decode(secret, sectors).ok().filter(is_right);
-            let is_right = header.is_some();
-            *found.borrow_mut() = header;
-            is_right
+            *first.borrow_mut() = header_at(sectors, rows.start);
+            first.borrow().is_some()
         };
-        let read = self.array.read_checked(&geometry, 0, row..end, right).await;
-        read.map_err(|error| {
-            let pool = self.name();
+        let read = self.array.read_checked(&geometry, 0, rows.start..end, right).await;
+        let (sectors, _) = read.map_err(|error| {
+            let (pool, row) = (self.name(), rows.start);
             let why = format!("header of {id} row {row} of pool '{pool}': {error}");
             IoError::new(Cause::Unrecovered, why)
         })?;
-        Ok(found.take().expect("checked"))
+        // What is not right there may be had in another way, when its turn has come.
+        let behind = |header: &BatchHeader| header_at(&sectors, header.row + header.rows);
+        Ok(std::iter::successors(first.take(), behind).collect())
     }
 
     /// The use of a segment that its batches are of.
@@ -184,24 +197,38 @@ impl<W: World> Pool<W> {
         pin(&self.space.segments, id).expect("upkeep alone frees segments")
     }
 
-    /// The records whose fragments the map names, as moves; and why some could not be read.
+    /// The records whose fragments the map names, as moves; and why some could not be read. All of
+    /// them are read at once, but no turn takes more than some.
     async fn live_items(&self, records: &[Record]) -> (Vec<Item>, Vec<IoError>) {
         let (mut live, mut errors) = (Vec::new(), Vec::new());
-        let values = self.lookup_each(records.iter().map(|record| record.key)).await;
-        for (record, value) in records.iter().zip(values) {
-            match value {
-                Ok(Some(pointer)) if Some(pointer.location) == record.location => {
-                    live.push(Live { key: record.key, pointer });
+        for records in records.chunks(RECORDS_IN_A_TURN) {
+            let values = self.lookup_each(records.iter().map(|record| record.key)).await;
+            for (record, value) in records.iter().zip(values) {
+                match value {
+                    Ok(Some(pointer)) if Some(pointer.location) == record.location => {
+                        live.push(Live { key: record.key, pointer });
+                    }
+                    Ok(_) => {}
+                    Err(error) => errors.push(error),
                 }
-                Ok(_) => {}
-                Err(error) => errors.push(error),
             }
+            self.world.yield_now().await;
         }
         live.sort_unstable_by_key(|live| live.pointer.location);
-        let groups = join_all(groups(&live).map(|group| self.read_live(group))).await;
-        let (items, unread): (Vec<_>, Vec<_>) = groups.into_iter().flatten().partition(Result::is_ok);
-        errors.extend(unread.into_iter().filter_map(Result::err));
-        (items.into_iter().filter_map(Result::ok).collect(), errors)
+        let (mut items, mut in_this_turn) = (Vec::with_capacity(live.len()), 0);
+        let groups = groups(&live, GAP_SECTORS_MAX);
+        let mut reads: FuturesOrdered<_> = groups.map(|group| self.read_live(group)).collect();
+        while let Some(group) = reads.next().await {
+            in_this_turn += group.len();
+            for item in group {
+                item.map_or_else(|error| errors.push(error), |item| items.push(item));
+            }
+            if in_this_turn >= RECORDS_IN_A_TURN {
+                in_this_turn = 0;
+                self.world.yield_now().await;
+            }
+        }
+        (items, errors)
     }
 
     /// Reads neighbours in one column, as moves.

@@ -60,7 +60,7 @@ impl<W: World> Pool<W> {
         let out = RefCell::new(AlignedBuf::stale(count * BLOCK_BYTES));
         fill_gaps(&mut out.borrow_mut(), &found);
         found.sort_unstable_by_key(|block| block.pointer.location);
-        let groups: SmallVec<[&[Found]; READINGS_INLINE]> = groups(&found).collect();
+        let groups: SmallVec<[&[Found]; READINGS_INLINE]> = groups(&found, 0).collect();
         match groups[..] {
             [only] => self.fetch(only, &out).await?,
             _ => drop(try_join_all(groups.iter().map(|blocks| self.fetch(blocks, &out))).await?),

@@ -101,10 +101,11 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// What is in the order of its locations, in groups of neighbours.
-pub(crate) fn groups<S: Stored>(mut stored: &[S]) -> impl Iterator<Item = &[S]> {
+/// What is in the order of its locations, in groups of neighbours: between two of them lie no more
+/// than `gap_sectors_max` sectors.
+pub(crate) fn groups<S: Stored>(mut stored: &[S], gap_sectors_max: u32) -> impl Iterator<Item = &[S]> {
     std::iter::from_fn(move || {
-        let (first, rest) = stored.split_at(neighbours(stored));
+        let (first, rest) = stored.split_at(neighbours(stored, gap_sectors_max));
         stored = rest;
         (!first.is_empty()).then_some(first)
     })
@@ -132,20 +133,20 @@ fn is_right(sectors: &[u8], first_sector: u32, pointer: Pointer) -> bool {
     crc32c(&sectors[stored_range(first_sector, pointer.location)]) == pointer.crc
 }
 
-/// How many of the first are read at once: their sectors touch.
-fn neighbours(stored: &[impl Stored]) -> usize {
+/// How many of the first are read at once, with what little lies between them.
+fn neighbours(stored: &[impl Stored], gap_sectors_max: u32) -> usize {
     let Some(first) = stored.first().map(|stored| stored.pointer().location) else { return 0 };
     let mut read = first.sectors();
-    let touches = |stored: &&_| {
+    let is_near = |stored: &&_| {
         let location = Stored::pointer(*stored).location;
         let sectors = location.sectors();
-        let touches = (location.segment(), location.column()) == (first.segment(), first.column())
-            && (read.start..=read.end).contains(&sectors.start)
+        let is_near = (location.segment(), location.column()) == (first.segment(), first.column())
+            && (read.start..=read.end + gap_sectors_max).contains(&sectors.start)
             && sectors.end - read.start <= READ_SECTORS_MAX;
         read.end = read.end.max(sectors.end);
-        touches
+        is_near
     };
-    stored.iter().take_while(touches).count()
+    stored.iter().take_while(is_near).count()
 }
 
 #[cfg(test)]

@@ -41,9 +41,11 @@ impl Room {
         !self.window_is_empty || self.window_can_grow
     }
 
-    /// So much waits for a root that a checkpoint is worth what it takes.
-    pub fn is_half_reclaimable(&self) -> bool {
-        self.reclaimable * 2 >= self.free_segments.max(2)
+    /// A checkpoint is worth what it takes: half as many segments as are free wait for its root,
+    /// and twice as many as hosts may open until it is durable.
+    pub fn is_worth_a_checkpoint(&self) -> bool {
+        let for_hosts = self.free_segments.saturating_sub(self.marks.reserve);
+        self.reclaimable * 2 >= self.free_segments.max(2) && self.reclaimable >= for_hosts * 2
     }
 
     /// What is free once the next checkpoint has ended.

@@ -225,7 +225,7 @@ fn for_lost_drives_or_space(now: &Wants) -> Option<Task> {
     if !now.room.is_short() {
         return rebuild;
     }
-    if now.room.is_half_reclaimable() {
+    if now.room.is_worth_a_checkpoint() {
         return Some(Task::Checkpoint);
     }
     now.for_space().or(rebuild)

@@ -11,23 +11,31 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use ashlar_block::{Cause, IoError, World};
-use ashlar_format::header::{BatchHeader, PageKind, RECORDS_MAX, Record, RecordKind};
+use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, PageKind, RECORDS_MAX, Record, RecordKind};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::SegmentKind;
+use futures_util::future::{OptionFuture, join};
 
 use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{Claim, Segments};
-use crate::writer::append::{BatchRoom, StreamId};
+use crate::writer::append::{Appended, BatchRoom, StreamId};
 use crate::writer::batch::Item;
+use crate::writer::moves::Moved;
 use crate::writer::pages::AppendError;
 
 use super::{Collected, Rest, Stop, Unread};
 
-/// Fragments that are looked up and read at a time: hosts' operations wait for the end of that
-/// turn.
-const RECORDS_AT_A_TIME: usize = 32;
+/// Fragments that are looked up and read at a time: as many as a batch has, which lie in all of a
+/// stripe's columns.
+const RECORDS_AT_A_TIME: usize = RECORDS_MAX;
+
+/// Behind a batch of no more rows others are as small: their headers are read together.
+const SMALL_BATCH_ROWS_MAX: u32 = 8;
+
+/// Rows that are read at once then.
+const ROWS_OF_SMALL_BATCHES: u32 = 32;
 
 /// Rows that are looked through at a time for a header: each of its sectors is tried from whatever
 /// drives there are.
@@ -43,6 +51,8 @@ pub(super) struct Emptying {
     claim: Claim,
     /// Where the next batch begins.
     next_row: u32,
+    /// Rows of the one before.
+    rows_before: u32,
     /// It begins somewhere behind that: how long the one before is, only its header would say,
     /// which cannot be read.
     seeks_header: bool,
@@ -57,12 +67,20 @@ impl Emptying {
     /// The next batch has this header.
     fn comes_to(&mut self, header: BatchHeader) {
         (self.next_row, self.seeks_header) = (header.row + header.rows, false);
+        self.rows_before = header.rows;
         let is_movable = |record: &Record| match record.kind {
             RecordKind::Write | RecordKind::Move { .. } => true,
             RecordKind::Page(kind) => matches!(kind, PageKind::Map | PageKind::IndexLeaf),
             RecordKind::ZeroRange { .. } => false,
         };
         self.records.extend(header.records.into_iter().filter(is_movable));
+    }
+
+    /// What is read at once of these rows, which begin with a header.
+    fn rows_of_headers(&self, rows: Range<u32>) -> Range<u32> {
+        let is_among_small = (1..=SMALL_BATCH_ROWS_MAX).contains(&self.rows_before);
+        let count = if is_among_small { ROWS_OF_SMALL_BATCHES.min(rows.end - rows.start) } else { 0 };
+        rows.start..rows.start + count.max(HEADER_SECTORS_MAX as u32)
     }
 
     /// The next batch has none that can be read. Returns the error if that is the end of the work.
@@ -182,6 +200,7 @@ impl<W: World> Pool<W> {
             to: self.writer.heat.stream_of_survivors(kind),
             claim: self.claim_for_collecting(victim),
             next_row: 0,
+            rows_before: 0,
             seeks_header: false,
             records: VecDeque::new(),
             items: Vec::new(),
@@ -198,15 +217,22 @@ impl<W: World> Pool<W> {
         part
     }
 
-    /// Reads some of what lives, or moves a batch of it once there is a full one or nothing more to
-    /// be read.
+    /// Moves a batch of what has been read, if there is a full one or nothing more to be read, and
+    /// reads more meanwhile.
     async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
         let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
-        if emptying.items.len() > RECORDS_MAX || !emptying.items.is_empty() && is_read(emptying) {
-            self.move_batch(emptying).await?;
-        } else {
-            self.read_live_records(emptying).await?;
+        let has_batch = |emptying: &Emptying| {
+            emptying.items.len() > RECORDS_MAX || !emptying.items.is_empty() && is_read(emptying)
+        };
+        let appended = if has_batch(emptying) { Some(self.append_batch(emptying).await?) } else { None };
+        let reads = !has_batch(emptying) && !is_read(emptying);
+        let moved = OptionFuture::from(appended.map(|appended| self.guarding(self.finish_move(appended))));
+        let read = OptionFuture::from(reads.then(|| self.read_live_records(emptying)));
+        let (moved, read) = join(moved, read).await;
+        if let Some(moved) = moved {
+            self.note_moved(emptying, moved.ok_or(AppendError::Halted)?)?;
         }
+        read.transpose()?;
         // Known at once: a segment in which nothing lives any more is not asked for again.
         if !emptying.items.is_empty() || !is_read(emptying) {
             return Ok(Part::More);
@@ -238,8 +264,12 @@ impl<W: World> Pool<W> {
                 // Where it is may be a long way.
                 break;
             }
-            match self.read_header(emptying.victim, rows.start).await {
-                Ok(header) => emptying.comes_to(header),
+            match self.read_headers(emptying.victim, emptying.rows_of_headers(rows.clone())).await {
+                Ok(headers) => {
+                    // What lies behind a hole was not accepted.
+                    let accepted = headers.into_iter().take_while(|header| header.row < rows.end);
+                    accepted.for_each(|header| emptying.comes_to(header));
+                }
                 Err(error) => match self.find_header(emptying.victim, rows.start..rows.start + 1).await {
                     Some(header) => emptying.comes_to(header),
                     None => emptying.has_no_header(error)?,
@@ -274,15 +304,17 @@ impl<W: World> Pool<W> {
         next.map(|extent| extent.row.max(emptying.next_row)..extent.row + extent.rows)
     }
 
-    /// Moves a batch of what has been read.
-    async fn move_batch(&self, emptying: &mut Emptying) -> Result<(), Stop> {
+    /// A batch of what has been read, that has its place.
+    async fn append_batch(&self, emptying: &mut Emptying) -> Result<Appended, AppendError> {
         let items = &mut emptying.items;
         let take = |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));
-        let appended = self.try_append(emptying.to, emptying.claim, take).await.map_err(AppendError::from)?;
-        let moved = self.guarding(self.finish_move(appended)).await.ok_or(AppendError::Halted)?;
+        Ok(self.try_append(emptying.to, emptying.claim, take).await?)
+    }
+
+    fn note_moved(&self, emptying: &mut Emptying, moved: Moved) -> Result<(), IoError> {
         self.count(|counters| counters.fragments_moved += moved.applied);
         let unknown = || IoError::new(Cause::Unrecovered, "a part of the map cannot be read");
-        Ok(emptying.unread.meets((moved.unknown > 0).then(unknown).into_iter().collect())?)
+        emptying.unread.meets((moved.unknown > 0).then(unknown).into_iter().collect())
     }
 }
 

@@ -21,7 +21,7 @@ fn in_column(segment: u32, column: usize, sector: u32, bytes: usize) -> Pointer 
 }
 
 fn group_sizes(stored: &[Pointer]) -> Vec<usize> {
-    groups(stored).map(<[Pointer]>::len).collect()
+    groups(stored, 0).map(<[Pointer]>::len).collect()
 }
 
 #[test]
@@ -37,6 +37,16 @@ fn fragments_whose_sectors_touch_are_read_at_once() {
 fn other_columns_and_segments_are_read_apart() {
     let stored = [at(1, 4, 4096), in_column(1, 3, 5, 4096), at(2, 6, 4096), at(2, 7, 4096)];
     assert_eq!(group_sizes(&stored), [1, 1, 2]);
+}
+
+#[test]
+fn what_little_lies_between_is_read_along_where_that_is_wanted() {
+    let stored = [at(1, 4, 4096), at(1, 7, 4096), at(1, 11, 4096)];
+    let sizes = |gap: u32| groups(&stored, gap).map(<[Pointer]>::len).collect::<Vec<_>>();
+    assert_eq!(sizes(1), [1, 1, 1]);
+    assert_eq!(sizes(2), [2, 1]);
+    assert_eq!(sizes(3), [3]);
+    assert_eq!(range_within(&stored, stored[1].location), 3 * 4096..4 * 4096);
 }
 
 #[test]
