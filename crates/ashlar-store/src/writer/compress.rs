@@ -163,8 +163,13 @@ pub fn compress_page(page: Vec<u8>) -> Fragment {
     let bytes_max = page.len().saturating_sub(length.len() + SLOT_BYTES);
     match compress(&page, bytes_max, |compressed| [&length[..], compressed].concat()) {
         Some(bytes) => Fragment::new(FragmentBytes::Shared(bytes.into()), Codec::Lz4),
-        None => Fragment::new(FragmentBytes::Shared(page.into()), Codec::Raw),
+        None => raw_page(page),
     }
+}
+
+/// The same as it is.
+pub fn raw_page(page: Vec<u8>) -> Fragment {
+    Fragment::new(FragmentBytes::Shared(page.into()), Codec::Raw)
 }
 
 /// The page that a stored fragment holds.

@@ -19,7 +19,7 @@ use crate::pool::Pool;
 use crate::space::segments::{Claim, pin};
 use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::Item;
-use crate::writer::compress::{compress_page, decompress_page};
+use crate::writer::compress::{compress_page, decompress_page, raw_page};
 
 /// Why pages could not be written.
 #[derive(Debug)]
@@ -59,7 +59,12 @@ impl NewPage {
     }
 
     fn item(self) -> Item {
-        Item { kind: RecordKind::Page(self.kind), key: self.key, fragment: Some(compress_page(self.bytes)) }
+        let fragment = match self.kind {
+            // They live for a few checkpoints, each of which would pay for it.
+            PageKind::Delta => raw_page(self.bytes),
+            _ => compress_page(self.bytes),
+        };
+        Item { kind: RecordKind::Page(self.kind), key: self.key, fragment: Some(fragment) }
     }
 }
 

@@ -16,7 +16,22 @@ const NONE: u32 = u32::MAX;
 /// Where the segments of consecutive numbers are in the slots.
 struct Page {
     slot_of: [u32; PAGE_NUMBERS],
-    taken: usize,
+    /// A bit for each number in use: a walk steps over the others, which are most.
+    taken: u128,
+}
+
+const _: () = assert!(PAGE_NUMBERS == u128::BITS as usize);
+
+impl Page {
+    /// The slots of numbers from the one at `from` on, in order, each with its place in the page.
+    fn slots(&self, from: usize) -> impl Iterator<Item = (usize, usize)> {
+        let mut left = self.taken & (u128::MAX << from);
+        std::iter::from_fn(move || {
+            let at = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some((at, self.slot_of[at] as usize))
+        })
+    }
 }
 
 /// The segments of a pool.
@@ -83,7 +98,7 @@ impl Slab {
             Box::new(Page { slot_of: [NONE; PAGE_NUMBERS], taken: 0 })
         });
         page.slot_of[at] = slot;
-        page.taken += 1;
+        page.taken |= 1 << at;
     }
 
     /// The segment is gone.
@@ -92,7 +107,7 @@ impl Slab {
         let (number, at) = place(id);
         let page = self.pages[number].as_mut().expect("it led to the slot");
         page.slot_of[at] = NONE;
-        page.taken -= 1;
+        page.taken &= !(1 << at);
         if page.taken == 0 {
             self.pages[number] = None;
             self.pages_taken -= 1;
@@ -103,17 +118,15 @@ impl Slab {
 
     /// Those whose numbers are `from` or above, in order.
     pub fn iter_from(&self, from: SegmentId) -> impl Iterator<Item = (SegmentId, &Segment)> {
-        let pages = self.pages.iter().enumerate().skip(place(from).0);
+        let (first, at) = place(from);
+        let pages = self.pages.iter().enumerate().skip(first);
         let pages = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
-        let taken = pages.flat_map(|(number, page)| {
-            let numbered = (number * PAGE_NUMBERS..).zip(&page.slot_of);
-            numbered.filter(|(_, slot)| **slot != NONE)
-        });
-        let segments = taken.map(|(id, slot)| {
-            let segment = self.slots[*slot as usize].as_ref().expect("a number leads to a taken slot");
-            (SegmentId(id as u32), segment)
-        });
-        segments.skip_while(move |(id, _)| *id < from)
+        pages.flat_map(move |(number, page)| {
+            page.slots(if number == first { at } else { 0 }).map(move |(at, slot)| {
+                let segment = self.slots[slot].as_ref().expect("a number leads to a taken slot");
+                (SegmentId((number * PAGE_NUMBERS + at) as u32), segment)
+            })
+        })
     }
 
     /// All of them, in order.
