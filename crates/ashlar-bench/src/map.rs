@@ -21,6 +21,7 @@ use super::directory::Directory;
 use super::fill::{connect, each};
 use super::program::Program;
 use super::progress::Progress;
+use super::servers::Server;
 use super::targets::{Target, Verdict};
 
 const POOL: &str = "map";
@@ -79,13 +80,7 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
     let nsid = server.nsid;
     let server = daemon.server(nsid)?;
     let before = daemon.counters(POOL)?;
-    let config = ashlar_reactor::Config::default();
-    let took = ashlar_reactor::run(config, async move {
-        let (controller, namespace) = connect(&server).await?;
-        let took = read_at_random(&namespace).await?;
-        controller.disconnect().await;
-        anyhow::Ok(took)
-    })??;
+    let took = reads(server)?;
     let after = daemon.counters(POOL)?;
     let map_pages_read = (after.map_pages_read - before.map_pages_read) as f64;
     Ok(OfMap {
@@ -122,6 +117,17 @@ async fn write_index(specs: &[String]) -> anyhow::Result<u64> {
     let live = store.status().space.live;
     store.close().await?;
     Ok(live)
+}
+
+/// Reads as a host would, and returns how long it took.
+fn reads(server: Server) -> anyhow::Result<Duration> {
+    let config = ashlar_reactor::Config::default();
+    ashlar_reactor::run(config, async move {
+        let (controller, namespace) = connect(&server).await?;
+        let took = read_at_random(&namespace).await?;
+        controller.disconnect().await;
+        Ok(took)
+    })?
 }
 
 async fn read_at_random(namespace: &Namespace) -> anyhow::Result<Duration> {
