@@ -39,6 +39,10 @@ impl From<WindowEmpty> for AppendError {
 /// Pages that are read or compressed in one turn: hosts' operations wait for its end.
 pub(crate) const PAGES_IN_A_TURN: usize = 8;
 
+/// Of a pool that has so many times the memory of its maps, deltas are a small part: they take
+/// twice what the maps' buffers do, and those a part of that memory.
+const DELTAS_PART: u64 = 32;
+
 /// A page that is to be written.
 #[derive(Debug)]
 pub(crate) struct NewPage {
@@ -58,13 +62,28 @@ impl NewPage {
         NewPage { kind, key: page_key(ShardId(0), LOWEST), bytes }
     }
 
-    fn item(self) -> Item {
-        let fragment = match self.kind {
-            // They live for a few checkpoints, each of which would pay for it.
-            PageKind::Delta => raw_page(self.bytes),
+    fn item(self, deltas: Deltas) -> Item {
+        let fragment = match (self.kind, deltas) {
+            (PageKind::Delta, Deltas::Raw) => raw_page(self.bytes),
             _ => compress_page(self.bytes),
         };
         Item { kind: RecordKind::Page(self.kind), key: self.key, fragment: Some(fragment) }
+    }
+}
+
+/// How pages of deltas are stored. They live for a few checkpoints, each of which pays for what is
+/// done with them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Deltas {
+    Raw,
+    /// All of them would take a part of the pool that matters.
+    Compressed,
+}
+
+impl Deltas {
+    /// Of maps that have so much memory, in a pool of so many bytes.
+    fn of(map_memory_bytes: u64, raw_bytes: u64) -> Self {
+        if map_memory_bytes > raw_bytes / DELTAS_PART { Deltas::Compressed } else { Deltas::Raw }
     }
 }
 
@@ -175,12 +194,14 @@ impl<W: World> Pool<W> {
 
     /// The pages as items, compressed: a few in a turn, so that hosts go on in between.
     async fn page_items(&self, pages: Vec<NewPage>) -> Vec<Item> {
+        let raw_bytes = self.raw_bytes(&self.space.segments.borrow());
+        let deltas = Deltas::of(self.options.map_memory_bytes as u64, raw_bytes);
         let mut items = Vec::with_capacity(pages.len());
         for (nth, page) in pages.into_iter().enumerate() {
             if nth > 0 && nth.is_multiple_of(PAGES_IN_A_TURN) {
                 self.world.yield_now().await;
             }
-            items.push(page.item());
+            items.push(page.item(deltas));
         }
         items
     }
@@ -215,3 +236,6 @@ impl<W: World> Pool<W> {
         Ok(pointers)
     }
 }
+
+#[cfg(test)]
+mod tests;
