@@ -364,12 +364,13 @@ pub fn encode_delta(entries: &[(Key, Value)]) -> Vec<u8> {
 /// The updates of a delta page.
 pub fn decode_delta(bytes: &[u8]) -> Result<Vec<(Key, Value)>, Malformed> {
     let mut r = Reader::new("delta page", bytes);
-    (0..r.u16()?)
-        .map(|_| {
-            let (family, layer, lba) = (Family(r.u32()?), Layer(r.u32()?), Lba(r.u64()?));
-            Ok((Key { family, lba, layer }, value(r.u64()?, r.u32()?)?))
-        })
-        .collect()
+    let count = r.u16()?;
+    let mut updates = Vec::with_capacity(usize::from(count).min(DELTA_ENTRIES_MAX));
+    for _ in 0..count {
+        let (family, layer, lba) = (Family(r.u32()?), Layer(r.u32()?), Lba(r.u64()?));
+        updates.push((Key { family, lba, layer }, value(r.u64()?, r.u32()?)?));
+    }
+    Ok(updates)
 }
 
 // --- directories ---------------------------------------------------------------------------------

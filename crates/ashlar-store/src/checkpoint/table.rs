@@ -19,8 +19,10 @@ use crate::pool::Pool;
 use crate::writer::append::StreamId;
 use crate::writer::pages::NewPage;
 
-/// Leaves that are encoded in one turn.
+/// Leaves that are written together.
 const LEAVES_AT_A_TIME: usize = 64;
+/// Leaves that are encoded in one turn: hosts' operations wait for its end.
+const LEAVES_IN_A_TURN: usize = 4;
 /// What a leaf takes in the first table beside its own bytes.
 const INLINE_LEAF_BYTES: usize = 6;
 /// Bytes of leaves in the first table of a pool that has no segment for them.
@@ -200,7 +202,11 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
+    /// Ends the turn where enough has been encoded in it, and writes the pages once they are many.
     async fn put_if_many(&self, due: &mut Vec<Due>) -> Result<(), CheckpointError> {
+        if due.len().is_multiple_of(LEAVES_IN_A_TURN) {
+            self.world.yield_now().await;
+        }
         if due.len() < LEAVES_AT_A_TIME {
             return Ok(());
         }

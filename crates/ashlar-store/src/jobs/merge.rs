@@ -6,7 +6,6 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use ashlar_block::{IoError, World};
 use ashlar_format::header::PageKind;
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
-use ashlar_format::location::Pointer;
 use ashlar_format::page::{
     DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
 };
@@ -16,7 +15,7 @@ use crate::map::index::Place;
 use crate::pool::Pool;
 use crate::space::ledger::Discards;
 use crate::space::segments::Claim;
-use crate::writer::pages::{AppendError, NewPage, PAGES_IN_A_TURN};
+use crate::writer::pages::{AppendError, NewPage, PAGES_READ_AT_A_TIME};
 
 /// Entries of one page.
 const PAGE_ENTRIES: usize = page_entries_max(ashlar_format::page::PAGE_LAYERS_MAX);
@@ -117,21 +116,18 @@ impl<W: World> Pool<W> {
     pub async fn compact(&self, id: ShardId) {
         let count = (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
         let pages = self.with_shard(id, |shard| shard.deltas.oldest(count));
-        match self.read_delta_pages(&pages).await {
-            Ok(updates) => {
-                let dropped = self.with_shard(id, |shard| shard.compact(pages.len(), &updates));
-                dropped.into_iter().for_each(|old| self.space.ledger.discard_page(old));
+        match self.read_pages(&pages, async |page| self.read_delta_page(*page).await).await {
+            Ok(read) => {
+                for updates in read {
+                    let dropped = self.with_shard(id, |shard| shard.compact(1, &updates));
+                    dropped.into_iter().for_each(|old| self.space.ledger.discard_page(old));
+                    self.world.yield_now().await;
+                }
                 self.requests.written(self.fresh_entries());
                 self.jobs.collecting.compacted();
             }
             Err(error) => self.spoiled(id, &error),
         }
-    }
-
-    /// The updates of these pages.
-    async fn read_delta_pages(&self, pages: &[Pointer]) -> Result<Vec<(Key, Value)>, IoError> {
-        let read = self.read_pages(pages, async |page| self.read_delta_page(*page).await).await?;
-        Ok(read.into_iter().flatten().collect())
     }
 
     /// A page of a shard's deltas cannot be read: they have to go before the next start needs it.
@@ -247,7 +243,7 @@ impl<W: World> Pool<W> {
                 Run::Cut { layer, first, end } => merged.cuts.push((*layer, *first, *end)),
                 Run::Pages { pages, .. } => {
                     // Not all at once: the cache bounds what of them is in memory.
-                    for few in pages.chunks(PAGES_IN_A_TURN) {
+                    for few in pages.chunks(PAGES_READ_AT_A_TIME) {
                         let few = self.read_pages(few, async |page| self.read_map_page(page.pointer).await);
                         for page in few.await.map_err(map_unreadable)? {
                             merged.add_page(&page);

@@ -15,7 +15,7 @@ use crate::lookup::map_unreadable;
 use crate::map::index::Place;
 use crate::map::shard::{HIDDEN_SINGLY_MAX, Pages, Shard};
 use crate::pool::Pool;
-use crate::writer::pages::PAGES_IN_A_TURN;
+use crate::writer::pages::PAGES_READ_AT_A_TIME;
 
 /// Groups of a shard that are held until this is dropped.
 pub(crate) struct Held<'a, W: World> {
@@ -72,7 +72,7 @@ impl<W: World> Pool<W> {
             if missing.is_empty() {
                 break;
             }
-            for some in missing.chunks(PAGES_IN_A_TURN) {
+            for some in missing.chunks(PAGES_READ_AT_A_TIME) {
                 let read = join_all(some.iter().map(|(_, at)| self.leaf(*at))).await;
                 for ((key, at), read) in some.iter().zip(read) {
                     match read {

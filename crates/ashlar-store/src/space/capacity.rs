@@ -99,7 +99,15 @@ pub(crate) fn marks(total: u64) -> Marks {
     // A drive that is lost takes some of those along, and what is open is begun anew.
     let reserve = COLLECTION_SEGMENTS + 6;
     // The streams of hosts take the next ones while collection begins.
-    Marks { reserve, collect: reserve + 3 + total / COLLECTION_PART }
+    Marks { reserve, collect: reserve + 3 + collection_parts(total) / PARTS }
+}
+
+/// What is free when collection begins, beside a few segments: a part of so many, in parts of one.
+/// Each checkpoint gives back about half of it. In a pool of few segments these are small, and a
+/// hundredth of them would be a checkpoint for every few writes of hosts.
+fn collection_parts(total: u64) -> u64 {
+    let parts = total * PARTS;
+    (parts / COLLECTION_PART).max((parts / COLLECTION_PART_OF_FEW).min(COLLECTION_OF_FEW_MAX * PARTS))
 }
 
 /// Bytes that may live in a pool with room for these stripes, of columns of so many bytes.
@@ -116,7 +124,7 @@ fn limit(stripes: &Stripes, column_bytes: u64, over_provisioning_percent: u64) -
 /// counted in parts of a segment, so that a drive more makes nothing less.
 fn most(stripes: &Stripes, column_bytes: u64) -> u64 {
     let total = stripes.segments();
-    let kept = (marks(0).collect + OPEN_SEGMENTS) * PARTS + total * PARTS / COLLECTION_PART;
+    let kept = (marks(0).collect + OPEN_SEGMENTS) * PARTS + collection_parts(total);
     let in_use = stripes.data_of_parts(total * PARTS).saturating_sub(stripes.data_of_parts(kept));
     in_use * column_bytes / PARTS / 100 * DENSITY_PERCENT
 }
@@ -135,6 +143,9 @@ const RESERVE_BYTES_MAX: u64 = 16 << 30;
 
 /// Collection begins when so small a part of all segments is free, and a few more.
 const COLLECTION_PART: u64 = 100;
+/// The same of a pool in which it is no more than so many segments.
+const COLLECTION_PART_OF_FEW: u64 = 32;
+const COLLECTION_OF_FEW_MAX: u64 = 128;
 
 /// A block that does not compress, with its record.
 const LEAST_WRITE_BYTES: u64 = (BLOCK_BYTES + RECORD_BYTES) as u64;

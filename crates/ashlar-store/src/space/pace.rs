@@ -24,6 +24,10 @@ const PRESSURE_STEP: f64 = 0.1;
 /// they get what collection gives back, less what checkpoints and striping take of it.
 const STANDSTILL: f64 = 1.2;
 
+/// The pressure at which hosts write as fast as collection gives back, where there are hosts that
+/// want more. The less it is, the more has gathered for each checkpoint to free.
+const KEEPS_UP: f64 = 0.35;
+
 /// How fast collection gives back, and when hosts may write next.
 #[derive(Default)]
 pub(crate) struct Pace {
@@ -86,9 +90,11 @@ fn pressure(free: u64, marks: Marks) -> f64 {
     short.min(1.0)
 }
 
-/// How much slower than collection gives back hosts are to write.
+/// How much slower than collection gives back hosts are to write: they write as fast at
+/// `KEEPS_UP`.
 fn slowdown(pressure: f64) -> f64 {
-    pressure / (STANDSTILL - pressure)
+    let at = |pressure: f64| pressure / (STANDSTILL - pressure);
+    at(pressure) / at(KEEPS_UP)
 }
 
 #[cfg(test)]

@@ -36,8 +36,11 @@ impl From<WindowEmpty> for AppendError {
     }
 }
 
-/// Pages that are read or compressed in one turn: hosts' operations wait for its end.
-pub(crate) const PAGES_IN_A_TURN: usize = 8;
+/// Pages that are read together, and decoded in one turn: hosts' operations wait for its end.
+pub(crate) const PAGES_READ_AT_A_TIME: usize = 8;
+
+/// Pages that are compressed in one turn.
+const PAGES_COMPRESSED_IN_A_TURN: usize = 2;
 
 /// Of a pool that has so many times the memory of its maps, deltas are a small part: they take
 /// twice what the maps' buffers do, and those a part of that memory.
@@ -130,7 +133,7 @@ impl<W: World> Pool<W> {
         read: impl AsyncFn(&P) -> Result<T, E>,
     ) -> Result<Vec<T>, E> {
         let mut all = Vec::with_capacity(pages.len());
-        for few in pages.chunks(PAGES_IN_A_TURN) {
+        for few in pages.chunks(PAGES_READ_AT_A_TIME) {
             all.extend(try_join_all(few.iter().map(|page| read(page))).await?);
             self.world.yield_now().await;
         }
@@ -198,7 +201,7 @@ impl<W: World> Pool<W> {
         let deltas = Deltas::of(self.options.map_memory_bytes as u64, raw_bytes);
         let mut items = Vec::with_capacity(pages.len());
         for (nth, page) in pages.into_iter().enumerate() {
-            if nth > 0 && nth.is_multiple_of(PAGES_IN_A_TURN) {
+            if nth > 0 && nth.is_multiple_of(PAGES_COMPRESSED_IN_A_TURN) {
                 self.world.yield_now().await;
             }
             items.push(page.item(deltas));

@@ -31,6 +31,10 @@ use super::{Collected, Rest, Stop, Unread};
 /// stripe's columns.
 const RECORDS_AT_A_TIME: usize = RECORDS_MAX;
 
+/// Bytes of fragments in a batch of moves: it is made in one turn, for whose end hosts' operations
+/// wait.
+const MOVED_BYTES_MAX: usize = 512 << 10;
+
 /// Behind a batch of no more rows others are as small: their headers are read together.
 const SMALL_BATCH_ROWS_MAX: u32 = 8;
 
@@ -222,7 +226,8 @@ impl<W: World> Pool<W> {
     async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
         let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
         let has_batch = |emptying: &Emptying| {
-            emptying.items.len() > RECORDS_MAX || !emptying.items.is_empty() && is_read(emptying)
+            let fills_one = of_a_batch(&emptying.items) < emptying.items.len();
+            fills_one || !emptying.items.is_empty() && is_read(emptying)
         };
         let appended = if has_batch(emptying) { Some(self.append_batch(emptying).await?) } else { None };
         let reads = !has_batch(emptying) && !is_read(emptying);
@@ -307,7 +312,10 @@ impl<W: World> Pool<W> {
     /// A batch of what has been read, that has its place.
     async fn append_batch(&self, emptying: &mut Emptying) -> Result<Appended, AppendError> {
         let items = &mut emptying.items;
-        let take = |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(items)));
+        let take = |room: BatchRoom, taken: &mut Vec<Item>| {
+            let some = &items[..of_a_batch(items)];
+            taken.extend(items.drain(..room.fitting(some)));
+        };
         Ok(self.try_append(emptying.to, emptying.claim, take).await?)
     }
 
@@ -316,6 +324,16 @@ impl<W: World> Pool<W> {
         let unknown = || IoError::new(Cause::Unrecovered, "a part of the map cannot be read");
         emptying.unread.meets((moved.unknown > 0).then(unknown).into_iter().collect())
     }
+}
+
+/// How many of the first items a batch of moves takes.
+fn of_a_batch(items: &[Item]) -> usize {
+    let mut bytes = 0;
+    let fits = |item: &&Item| {
+        bytes += item.fragment.as_ref().map_or(0, |fragment| fragment.bytes.len());
+        bytes <= MOVED_BYTES_MAX
+    };
+    items.iter().take(RECORDS_MAX).take_while(fits).count()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ fn a_drive_stays_as_long_as_garbage_fills_the_others() {
         if pool.space.segments.borrow().usable_striped() < 12 {
             at_once(pool.checkpoint(false)).expect("good drives");
         }
-        if pool.free_segments() <= marks.collect {
+        if pool.free_segments() <= marks.reserve + 4 {
             break;
         }
         write_block(&pool, lba % 8);

@@ -22,6 +22,13 @@ fn the_reserve_is_a_thirty_second_of_the_limit_and_never_more_than_could_live() 
 }
 
 #[test]
+fn collection_begins_at_a_hundredth_and_earlier_in_a_pool_of_few_segments() {
+    let begins = |total| marks(total).collect - marks(0).collect;
+    assert_eq!([0, 31, 32, 320, 4096].map(begins), [0, 0, 1, 10, 128]);
+    assert_eq!([6000, 12_800, 12_900, 1_000_000].map(begins), [128, 128, 129, 10_000]);
+}
+
+#[test]
 fn a_tiny_pool_has_no_reserve_to_release() {
     let pool = Drives::new(Level::RAID5, 3).open();
     assert_eq!(pool.space().reserve, 0);
