@@ -233,17 +233,18 @@ impl<D: Device> Shard<'_, '_, D> {
         if !children.is_sorted_by(|one, next| one.first < next.first) {
             tell("the children are out of order");
         }
-        let mut all = GroupsBelow::default();
+        let mut all = Some(GroupsBelow::default());
         for (nth, child) in children.iter().enumerate() {
             let end = children.get(nth + 1).map_or(keys.end, |next| Some(next.first));
             let first = if nth == 0 { keys.first } else { child.first };
-            let below = Box::pin(self.below(child.pointer, height - 1, &Keys { first, end })).await?;
-            if below.and(child.below) != child.below {
+            // One that cannot be read hides what is below it, and not its neighbours.
+            let below = Box::pin(self.below(child.pointer, height - 1, &Keys { first, end })).await;
+            if below.is_some_and(|below| below.and(child.below) != child.below) {
                 tell("something that is to be merged is not said to be below a child");
             }
-            all = all.and(below);
+            all = all.zip(below).map(|(all, below)| all.and(below));
         }
-        Some(all)
+        all
     }
 
     /// Looks a leaf through. Returns what there is to do about its groups, as far as that can be

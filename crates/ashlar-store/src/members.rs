@@ -5,6 +5,7 @@
 pub(crate) mod add;
 pub(crate) mod create;
 pub(crate) mod grow;
+mod largest;
 pub(crate) mod lease;
 pub(crate) mod naming;
 pub(crate) mod rejoin;

@@ -104,7 +104,7 @@ pub fn append_block(pool: &Pool<StillWorld>, lba: u64) -> Appended {
 }
 
 /// A block with so many bytes that do not compress.
-fn block_item(pool: &Pool<StillWorld>, lba: u64, noise_bytes: usize) -> Item {
+pub fn block_item(pool: &Pool<StillWorld>, lba: u64, noise_bytes: usize) -> Item {
     let mut block = vec![0; BLOCK_BYTES];
     pool.world.fill_random(&mut block[..noise_bytes]);
     let fragment = compress_blocks(&Bytes::from(block), noise_bytes < BLOCK_BYTES).next().expect("one block");

@@ -133,8 +133,7 @@ impl<W: World> Pool<W> {
             || !self.has_maps_to_write()
     }
 
-    /// What all drives have.
-    pub fn raw_bytes(&self, segments: &Segments) -> u64 {
+    fn raw_bytes(&self, segments: &Segments) -> u64 {
         segments.chunks_total() * u64::from(self.identity.segment_rows) * SECTOR_BYTES as u64
     }
 

@@ -13,9 +13,10 @@ use ashlar_format::superblock::{DriveClass, Superblock};
 use ashlar_raid::{DriveLayout, Member};
 
 use crate::members::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
+use crate::members::largest::Largest;
 use crate::members::{OPEN_ANSWER_MAX, has_never_had_a_root};
 use crate::pool::Pool;
-use crate::space::segments::{NUMBERS_PER_SEGMENT, Stripe};
+use crate::space::segments::Stripe;
 
 /// Why a drive was not taken into the pool.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -173,13 +174,22 @@ impl<W: World> Pool<W> {
             return Err(AddError::TooSmall { bytes: size_bytes, needed });
         }
         let layout = layout(size_bytes, chunk_bytes);
-        let columns_min = self.identity.level.parity() as u64 + 1;
-        let segments_max = u64::from(self.identity.segment_numbers) / NUMBERS_PER_SEGMENT;
-        let chunks_max = segments_max * columns_min;
-        if self.space.segments.borrow().chunks_total() + u64::from(layout.chunk_count) <= chunks_max {
+        let mut chunks = self.space.segments.borrow().chunks_of_drives();
+        chunks.push(u64::from(layout.chunk_count));
+        let largest = self.largest(chunks.len());
+        if largest.holds(chunks) {
             return Ok(layout);
         }
-        Err(AddError::TooManySegments { bytes_max: chunks_max * chunk_bytes })
+        Err(AddError::TooManySegments { bytes_max: largest.bytes() })
+    }
+
+    /// How large the pool can be with so many drives.
+    pub fn largest(&self, drives: usize) -> Largest {
+        Largest {
+            stripe: Stripe::of(self.identity.level, drives),
+            chunk_bytes: self.identity.chunk_bytes(),
+            segment_numbers: self.identity.segment_numbers,
+        }
     }
 
     fn superblock_of(&self, drive: DriveId, device: &W::Device, layout: DriveLayout) -> Superblock {

@@ -21,8 +21,9 @@ use crate::base::options::Options;
 use crate::checkpoint::table::TableTrees;
 use crate::map::shard::Shard;
 use crate::members::OPEN_ANSWER_MAX;
+use crate::members::largest::Largest;
 use crate::pool::{Identity, Parts, Pool, clock_of};
-use crate::space::segments::{NUMBERS_PER_SEGMENT, Numbers, Segments, Stripe};
+use crate::space::segments::{Numbers, Segments, Stripe};
 use crate::writer::lsns::LsnTracker;
 
 /// Smallest chunk of a pool on real drives.
@@ -114,16 +115,17 @@ struct Plan {
 
 fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     new.level.data_columns(sizes.len())?;
-    let parity = new.level.parity();
     let smallest = sizes.iter().copied().min().expect("a level needs drives");
-    let columns_min = parity as u64 + 1;
-    let segments_max =
-        |chunk_bytes: u64| sizes.iter().map(|size| size / chunk_bytes).sum::<u64>() / columns_min;
-    let chunk_bytes = new.chunk_bytes.map_or_else(|| chunk_bytes(smallest, segments_max), u64::from);
+    let chunks = |chunk_bytes: u64| sizes.iter().map(|size| size / chunk_bytes).collect::<Vec<_>>();
+    let stripe = Stripe::of(new.level, sizes.len());
     let segment_numbers = new.segment_numbers.unwrap_or(SegmentId::COUNT as u32);
-    let segments_allowed = u64::from(segment_numbers) / NUMBERS_PER_SEGMENT;
-    if segments_max(chunk_bytes) > segments_allowed {
-        return Err(CreateError::TooManySegments { segments: segments_max(chunk_bytes), segments_allowed });
+    let largest = |chunk_bytes: u64| Largest { stripe, chunk_bytes, segment_numbers };
+    let holds = |chunk_bytes: u64| largest(chunk_bytes).holds(chunks(chunk_bytes));
+    let chunk_bytes = new.chunk_bytes.map_or_else(|| chunk_bytes(smallest, holds), u64::from);
+    if !holds(chunk_bytes) {
+        let largest = largest(chunk_bytes);
+        let (segments, segments_allowed) = (largest.segments_of(chunks(chunk_bytes)), largest.segments());
+        return Err(CreateError::TooManySegments { segments, segments_allowed });
     }
     let layout = |size: &u64| layout(*size, chunk_bytes);
     let needed = drive_bytes_min(chunk_bytes);
@@ -146,12 +148,11 @@ pub(crate) fn drive_bytes_min(chunk_bytes: u64) -> u64 {
 }
 
 /// The chunk for drives of which the smallest has `smallest_bytes`: larger than usual where there
-/// would be more segments than numbers for them.
-fn chunk_bytes(smallest_bytes: u64, segments_max: impl Fn(u64) -> u64) -> u64 {
+/// would be more segments than a pool can have.
+fn chunk_bytes(smallest_bytes: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let part = (smallest_bytes / CHUNKS_PER_DRIVE).max(1);
     let mut chunk_bytes = (1 << part.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_USUAL_MAX);
-    while chunk_bytes < CHUNK_BYTES_MAX && segments_max(chunk_bytes) > SegmentId::COUNT / NUMBERS_PER_SEGMENT
-    {
+    while chunk_bytes < CHUNK_BYTES_MAX && !holds(chunk_bytes) {
         chunk_bytes *= 2;
     }
     chunk_bytes

@@ -13,7 +13,6 @@ use ashlar_raid::DriveLayout;
 
 use crate::members::create::layout;
 use crate::pool::Pool;
-use crate::space::segments::NUMBERS_PER_SEGMENT;
 
 /// Why the room of drives was not taken.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -64,7 +63,7 @@ impl<W: World> Pool<W> {
             let drive_bytes = member.device.size_bytes();
             let room = layout(drive_bytes, self.identity.chunk_bytes());
             if room.chunk_count > member.layout().chunk_count {
-                self.check_numbers(room.chunk_count - member.layout().chunk_count)?;
+                self.check_room(drive, room.chunk_count - member.layout().chunk_count)?;
                 self.grow_drive(drive, room, drive_bytes).await?;
                 grown.push(Grown { drive, drive_bytes });
             }
@@ -74,15 +73,14 @@ impl<W: World> Pool<W> {
         Ok(grown)
     }
 
-    /// Whether there are segment numbers for so many chunks more.
-    fn check_numbers(&self, chunks: u32) -> Result<(), GrowError> {
-        let columns_min = self.identity.level.parity() as u64 + 1;
-        let segments_max = u64::from(self.identity.segment_numbers) / NUMBERS_PER_SEGMENT;
-        let chunks_max = segments_max * columns_min;
-        if self.space.segments.borrow().chunks_total() + u64::from(chunks) <= chunks_max {
+    /// Whether the pool may have so many chunks more.
+    fn check_room(&self, drive: DriveId, chunks: u32) -> Result<(), GrowError> {
+        let grown = self.space.segments.borrow().chunks_of_drives_with(drive, chunks);
+        let largest = self.largest(grown.len());
+        if largest.holds(grown) {
             return Ok(());
         }
-        Err(GrowError::TooManySegments { bytes_max: chunks_max * self.identity.chunk_bytes() })
+        Err(GrowError::TooManySegments { bytes_max: largest.bytes() })
     }
 
     async fn grow_drive(

@@ -432,6 +432,19 @@ impl Segments {
         self.chunks_total.values().map(|count| u64::from(*count)).sum()
     }
 
+    /// Chunks of each drive.
+    pub fn chunks_of_drives(&self) -> Vec<u64> {
+        self.chunks_total.values().map(|count| u64::from(*count)).collect()
+    }
+
+    /// The same if one of them had so many more.
+    pub fn chunks_of_drives_with(&self, drive: DriveId, more: u32) -> Vec<u64> {
+        let with = |(id, count): (&DriveId, &u32)| {
+            u64::from(*count) + if *id == drive { u64::from(more) } else { 0 }
+        };
+        self.chunks_total.iter().map(with).collect()
+    }
+
     /// Chunks of these drives.
     pub fn chunks_on(&self, drives: &[DriveId]) -> u64 {
         drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count)).sum()

@@ -45,9 +45,9 @@ impl<W: World> Pool<W> {
             let rest = wanted - striped.len();
             striped.extend(segments.form_window(Shape::Striped, rest, homes, next_lsn));
         }
-        // In a pool that is nearly full small commits go to the stripes, and no room is spent on a
-        // journal.
-        let roomy = segments.placeable(homes) > marks(total).collect;
+        // In a pool that has nothing left to collect small commits go to the stripes, and no room
+        // is spent on a journal.
+        let roomy = segments.free_segments(homes) > marks(total).reserve + JOURNAL_WINDOW as u64;
         let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
         let journal = segments.form_window(Shape::Journal, journal_wanted, homes, next_lsn);
         Window { striped, journal, retired: segments.take_retired() }

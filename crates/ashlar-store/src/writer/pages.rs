@@ -84,9 +84,9 @@ enum Deltas {
 }
 
 impl Deltas {
-    /// Of maps that have so much memory, in a pool of so many bytes.
-    fn of(map_memory_bytes: u64, raw_bytes: u64) -> Self {
-        if map_memory_bytes > raw_bytes / DELTAS_PART { Deltas::Compressed } else { Deltas::Raw }
+    /// Of maps that have so much memory, in a pool in which so many bytes may live.
+    fn of(map_memory_bytes: u64, limit_bytes: u64) -> Self {
+        if map_memory_bytes > limit_bytes / DELTAS_PART { Deltas::Compressed } else { Deltas::Raw }
     }
 }
 
@@ -197,8 +197,7 @@ impl<W: World> Pool<W> {
 
     /// The pages as items, compressed: a few in a turn, so that hosts go on in between.
     async fn page_items(&self, pages: Vec<NewPage>) -> Vec<Item> {
-        let raw_bytes = self.raw_bytes(&self.space.segments.borrow());
-        let deltas = Deltas::of(self.options.map_memory_bytes as u64, raw_bytes);
+        let deltas = Deltas::of(self.options.map_memory_bytes as u64, self.space.limit_bytes.get());
         let mut items = Vec::with_capacity(pages.len());
         for (nth, page) in pages.into_iter().enumerate() {
             if nth > 0 && nth.is_multiple_of(PAGES_COMPRESSED_IN_A_TURN) {

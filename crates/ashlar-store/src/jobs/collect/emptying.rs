@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use ashlar_block::{Cause, IoError, World};
+use ashlar_block::{Cause, IoError, SECTOR_BYTES, World};
 use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, PageKind, RECORDS_MAX, Record, RecordKind};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
@@ -32,8 +32,9 @@ use super::{Collected, Rest, Stop, Unread};
 const RECORDS_AT_A_TIME: usize = RECORDS_MAX;
 
 /// Bytes of fragments in a batch of moves: it is made in one turn, for whose end hosts' operations
-/// wait.
+/// wait. More where stripes are so wide that its header would be a large part of its rows.
 const MOVED_BYTES_MAX: usize = 512 << 10;
+const MOVED_ROWS_MIN: usize = 16;
 
 /// Behind a batch of no more rows others are as small: their headers are read together.
 const SMALL_BATCH_ROWS_MAX: u32 = 8;
@@ -225,8 +226,9 @@ impl<W: World> Pool<W> {
     /// reads more meanwhile.
     async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
         let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
+        let data = self.fresh_batch_room(emptying.to).data;
         let has_batch = |emptying: &Emptying| {
-            let fills_one = of_a_batch(&emptying.items) < emptying.items.len();
+            let fills_one = of_a_batch(&emptying.items, data) < emptying.items.len();
             fills_one || !emptying.items.is_empty() && is_read(emptying)
         };
         let appended = if has_batch(emptying) { Some(self.append_batch(emptying).await?) } else { None };
@@ -313,7 +315,7 @@ impl<W: World> Pool<W> {
     async fn append_batch(&self, emptying: &mut Emptying) -> Result<Appended, AppendError> {
         let items = &mut emptying.items;
         let take = |room: BatchRoom, taken: &mut Vec<Item>| {
-            let some = &items[..of_a_batch(items)];
+            let some = &items[..of_a_batch(items, room.data)];
             taken.extend(items.drain(..room.fitting(some)));
         };
         Ok(self.try_append(emptying.to, emptying.claim, take).await?)
@@ -326,12 +328,13 @@ impl<W: World> Pool<W> {
     }
 }
 
-/// How many of the first items a batch of moves takes.
-fn of_a_batch(items: &[Item]) -> usize {
+/// How many of the first items a batch of moves takes that has so many columns for data.
+fn of_a_batch(items: &[Item], data: usize) -> usize {
+    let bytes_max = MOVED_BYTES_MAX.max(MOVED_ROWS_MIN * data * SECTOR_BYTES);
     let mut bytes = 0;
     let fits = |item: &&Item| {
         bytes += item.fragment.as_ref().map_or(0, |fragment| fragment.bytes.len());
-        bytes <= MOVED_BYTES_MAX
+        bytes <= bytes_max
     };
     items.iter().take(RECORDS_MAX).take_while(fits).count()
 }

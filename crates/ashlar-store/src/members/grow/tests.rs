@@ -126,11 +126,11 @@ fn a_drive_whose_creation_was_cut_before_its_first_superblock_is_found_after_it_
 }
 
 #[test]
-fn more_than_there_are_segment_numbers_for_is_refused() {
+fn more_than_a_pool_can_have_is_refused() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    let chunks = pool.space.segments.borrow().chunks_total();
-    assert!(pool.check_numbers(1).is_ok());
-    let refused = pool.check_numbers(u32::MAX - chunks as u32).unwrap_err();
+    pool.space.segments.borrow_mut().grow_drive(DriveId(0), 500_000);
+    assert!(pool.check_room(DriveId(1), 1000).is_ok());
+    let refused = pool.check_room(DriveId(1), 500_000).unwrap_err();
     assert!(refused.to_string().contains("at most"), "{refused}");
 }

@@ -1,12 +1,12 @@
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, DeviceError};
 use ashlar_raid::Level;
 
 use super::super::tests::header;
 use super::*;
 use crate::space::segments::Segment;
-use crate::testing::{Drives, StillWorld, at_once, location, page, write_small_blocks};
+use crate::testing::{Drives, StillWorld, at_once, block_item, location, page, write_small_blocks};
 
 /// In each batch.
 const BATCH_BLOCKS: u64 = 60;
@@ -129,4 +129,12 @@ fn what_lies_behind_a_batch_of_which_the_header_cannot_be_read_is_moved() {
     let ended = std::iter::repeat_with(next).find(|part| *part != Part::More);
     assert_eq!(ended, Some(Part::Done(Collected::Unmovable)));
     assert_eq!(inside(&pool, victim), blocks(&bad));
+}
+
+#[test]
+fn a_batch_of_moves_is_small_but_for_stripes_so_wide_that_its_header_would_weigh() {
+    let drives = Drives::new(Level::RAID5, 4);
+    let pool = drives.open();
+    let items: Vec<Item> = (0..300).map(|lba| block_item(&pool, lba, BLOCK_BYTES)).collect();
+    assert_eq!([1, 8, 12, 16, 20].map(|data| of_a_batch(&items, data)), [128, 128, 192, 256, 256]);
 }
