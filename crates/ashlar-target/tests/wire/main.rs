@@ -1,0 +1,22 @@
+//! The target on real sockets, as hosts find it: one program, because linking takes long.
+
+mod admin;
+mod blktests;
+mod budget;
+mod connecting;
+mod cve;
+mod events;
+mod fabrics;
+mod forgotten_events;
+mod freeze;
+mod handshake;
+mod hostile;
+mod io;
+mod linux;
+mod not_ready;
+mod reactors;
+mod reset;
+#[path = "../support/mod.rs"]
+mod support;
+mod teardown;
+mod torn;
