@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ashlar_block::{AlignedBuf, Device, DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, ByteSize, Device, DriveId, DriveUuid, PoolUuid, SECTOR_BYTES};
 use ashlar_format::ids::RootGeneration;
 use ashlar_format::root::{MemberState, Root, SLOT_BYTES, SLOT_COUNT};
 use ashlar_format::superblock::{Superblock, SuperblockError};
@@ -70,6 +70,20 @@ impl<D: Device> Known<D> {
 
     pub fn own(&self) -> Option<&Root> {
         self.roots.last()
+    }
+
+    /// Whether it ends before what the pool has of it does: it is told then.
+    pub fn is_cut_short(&self, findings: &Findings) -> bool {
+        let (bytes, was) = (self.device.size_bytes(), self.superblock.drive_bytes);
+        if bytes < was {
+            let text = format!(
+                "it has {}, and the pool uses {} of it: the file or device was cut short",
+                ByteSize(bytes),
+                ByteSize(was)
+            );
+            self.tell(findings, Kind::DriveCut, None, text);
+        }
+        bytes < was
     }
 
     /// Tells of copies of the superblock that are not what the newest of the outer ones says.

@@ -132,6 +132,26 @@ pub enum Refused {
     /// No drive has a root.
     #[error("no drive holds a valid root: was the pool's creation interrupted?")]
     NoRoot,
+    /// More drives were not given, or are not believed, than the level survives.
+    #[error(
+        "pool '{pool}': {} of {members} drives {} missing, or not believed ({}), and level {level} \
+         survives {parity}: nothing can be said of the data. Give these drives, too",
+        missing.len(),
+        if missing.len() == 1 { "is" } else { "are" },
+        missing.join(", ")
+    )]
+    TooManyMissing {
+        /// Its name.
+        pool: String,
+        /// Members that hold a part of the pool.
+        members: usize,
+        /// Those that are missing, each with why if it was given.
+        missing: Vec<String>,
+        /// The pool's level.
+        level: String,
+        /// Drives that may be missing.
+        parity: usize,
+    },
     /// Somebody has the pool open.
     #[error(
         "machine '{holder}' has the pool open, or has opened it meanwhile: export it there \
@@ -163,7 +183,7 @@ pub async fn check<D: Device>(
     }
     let checker = Checker::new(known)?;
     checker.check_members();
-    checker.check_content(options, watch).await;
+    checker.check_content(options, watch).await?;
     Ok(checker.report())
 }
 
@@ -197,13 +217,18 @@ impl<D: Device> Checker<D> {
         Ok(Checker { pool: Pool::new(&superblock, root, members, findings), report })
     }
 
-    /// Tells of members that the root counts on and that were not given.
-    fn check_members(&self) {
+    /// Members that the root counts on and that were not given, or are not believed.
+    fn missing(&self) -> impl Iterator<Item = DriveId> {
         let takes_part = self.pool.root.members.iter().filter(|member| member.state.takes_part());
-        for member in takes_part.filter(|member| self.pool.member(member.drive).is_none()) {
+        takes_part.map(|member| member.drive).filter(|drive| self.pool.member(*drive).is_none())
+    }
+
+    /// Tells of them.
+    fn check_members(&self) {
+        for drive in self.missing() {
             self.pool.findings.add(Finding {
                 kind: Kind::DriveMissing,
-                drive: Some(member.drive),
+                drive: Some(drive),
                 name: String::new(),
                 offset: None,
                 bytes: 0,
@@ -213,10 +238,45 @@ impl<D: Device> Checker<D> {
         }
     }
 
-    async fn check_content(&self, options: &Options, watch: &dyn Watch) {
+    /// Without more drives than the level survives, all that is there would seem to be lost.
+    fn too_many_missing(&self) -> Refused {
+        Refused::TooManyMissing {
+            pool: self.report.pool_name.clone(),
+            members: self.pool.root.members.iter().filter(|member| member.state.takes_part()).count(),
+            missing: self.missing().map(|drive| self.called(drive)).collect(),
+            level: self.report.level.clone(),
+            parity: self.pool.parity,
+        }
+    }
+
+    /// Whether any segment has more columns on missing drives than may be lost.
+    fn lacks_too_much(&self, segments: &Segments) -> bool {
+        let lacks = |segment| {
+            let columns = segments.columns(segment);
+            columns.filter(|column| self.pool.member(column.drive).is_none()).count() > self.pool.parity
+        };
+        segments.iter().filter(|segment| pass::is_walked(segment)).any(lacks)
+    }
+
+    /// A missing drive, with what is wrong with it if it was given.
+    fn called(&self, drive: DriveId) -> String {
+        let given = self.report.drives.iter().find(|given| given.drive == drive);
+        match given {
+            Some(given) => format!("{drive}: {} is {}", given.name, given.verdict.name()),
+            None => drive.to_string(),
+        }
+    }
+
+    async fn check_content(&self, options: &Options, watch: &dyn Watch) -> Result<(), Refused> {
         let pool = &self.pool;
         watch.begins("segment table", None);
-        let Some(table) = table::load(pool).await else { return };
+        let table = table::load(pool).await;
+        let is_short = self.missing().count() > pool.parity
+            && table.as_ref().is_none_or(|table| self.lacks_too_much(&table.segments));
+        if is_short {
+            return Err(self.too_many_missing());
+        }
+        let Some(table) = table else { return Ok(()) };
         table::check_parity_used(pool, &table.segments);
         pool.findings.count(|seen| seen.segments = table.segments.len() as u64);
         let named = Named::new(pool, table.segments, options.places_bytes_max);
@@ -229,7 +289,7 @@ impl<D: Device> Checker<D> {
             let window = named.end_walk();
             self.check_segments(&named, window, options, watch).await;
             if named.next_window().is_none() {
-                return;
+                return Ok(());
             }
             walk.run().await;
         }
@@ -273,6 +333,9 @@ fn member<D: Device>(
     findings: &report::Findings,
 ) -> Option<(DriveId, Member<D>)> {
     if !matches!(verdict, MemberVerdict::Member | MemberVerdict::Behind) {
+        return None;
+    }
+    if drive.is_cut_short(findings) {
         return None;
     }
     drive.check_superblocks(findings);

@@ -28,6 +28,8 @@ pub enum Kind {
     DriveStale,
     /// A drive of another pool, or no member of this one.
     DriveForeign,
+    /// A member that ends before what the pool has of it does.
+    DriveCut,
     /// A leaf of the segment table's tree of entries.
     TableLeaf,
     /// A node of one of its trees.

@@ -5,6 +5,7 @@ use std::future::Future;
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, DriveUuid, SECTOR_BYTES, World};
 use ashlar_store::format::superblock::{Superblock, SuperblockError};
+use ashlar_store::label_to_restore;
 
 use ashlar_block::place::path_of;
 
@@ -148,7 +149,15 @@ pub enum DriveContent {
     Blank,
     /// It is a member of this pool.
     Member(Box<Superblock>),
-    /// It was a member of a pool; neither copy of its superblock is right.
+    /// It is a member of this pool, and its label was overwritten at both ends of the drive: the
+    /// copy inside it is whole.
+    Overwritten {
+        /// The copy.
+        label: Box<Superblock>,
+        /// What is there now, by name, if it is anything.
+        by: Option<String>,
+    },
+    /// It was a member of a pool; no copy of its superblock is right.
     Damaged(SuperblockError),
     /// Something else, by name.
     Foreign(String),
@@ -157,16 +166,28 @@ pub enum DriveContent {
 impl DriveContent {
     /// Whether it is a pool's, or what is left of one.
     pub fn is_of_pool(&self) -> bool {
-        matches!(self, DriveContent::Member(_) | DriveContent::Damaged(_))
+        !matches!(self, DriveContent::Blank | DriveContent::Foreign(_))
+    }
+
+    /// The label of the pool that it is a member of, written where labels are or not.
+    pub fn label(&self) -> Option<&Superblock> {
+        match self {
+            DriveContent::Member(label) | DriveContent::Overwritten { label, .. } => Some(label),
+            DriveContent::Blank | DriveContent::Damaged(_) | DriveContent::Foreign(_) => None,
+        }
     }
 
     /// As a phrase, for "it holds …".
     pub fn describe(&self) -> String {
         match self {
             DriveContent::Blank => "nothing".to_owned(),
-            DriveContent::Member(superblock) => {
-                let (name, pool) = (&superblock.pool_name, superblock.pool);
-                format!("{} of the Ashlar pool '{name}' ({pool})", superblock.drive)
+            DriveContent::Member(label) => member(label),
+            DriveContent::Overwritten { label, by } => {
+                let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+                format!(
+                    "{}, whose label was overwritten{by}: `ashlar drive label-restore` restores it",
+                    member(label)
+                )
             }
             DriveContent::Damaged(SuperblockError::OtherFormat { .. }) => {
                 "an Ashlar pool of another format".to_owned()
@@ -177,6 +198,10 @@ impl DriveContent {
             DriveContent::Foreign(what) => what.clone(),
         }
     }
+}
+
+fn member(label: &Superblock) -> String {
+    format!("{} of the Ashlar pool '{}' ({})", label.drive, label.pool_name, label.pool)
 }
 
 /// The superblock of a drive: the newer of its two copies, of which one is enough.
@@ -217,11 +242,18 @@ pub async fn inspect<B: DriveProvider>(
     provider: &B,
     device: &B::Device,
 ) -> Result<DriveContent, DeviceError> {
-    match read_superblock(device).await {
-        Ok(superblock) => Ok(DriveContent::Member(Box::new(superblock))),
-        Err(SuperblockError::Absent) => {
+    let error = match read_superblock(device).await {
+        Ok(superblock) => return Ok(DriveContent::Member(Box::new(superblock))),
+        Err(error) => error,
+    };
+    if let Ok(label) = label_to_restore(device).await {
+        let by = provider.foreign(device).await?;
+        return Ok(DriveContent::Overwritten { label: Box::new(label), by });
+    }
+    match error {
+        SuperblockError::Absent => {
             Ok(provider.foreign(device).await?.map_or(DriveContent::Blank, DriveContent::Foreign))
         }
-        Err(error) => Ok(DriveContent::Damaged(error)),
+        error => Ok(DriveContent::Damaged(error)),
     }
 }

@@ -25,7 +25,9 @@ pub enum NodeError {
         volume: String,
     },
     /// A pool of that name is open.
-    #[error("there is a pool '{0}' already: choose another name, or export or destroy that one first")]
+    #[error(
+        "there is a pool '{0}' already: choose another name, or rename that one (`ashlar pool rename {0} NEW`)"
+    )]
     PoolExists(String),
     /// A fault in Ashlar itself has stopped the pool: what was asked for may have been done in
     /// part.

@@ -5,7 +5,7 @@
 //! | `door` | what a front end may ask of volumes |
 //! | `store_volume` | one volume over its store; `gate` and `ranges` keep its operations apart |
 //! | `attributes` | what the store keeps with a volume, byte by byte |
-//! | `home` | the pools of one reactor |
+//! | `reactor_pools` | the pools of one reactor |
 //! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |

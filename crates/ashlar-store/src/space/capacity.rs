@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Cause, DriveId, IoError, World};
+use ashlar_block::{BLOCK_BYTES, ByteSize, Cause, DriveId, IoError, World};
 use ashlar_format::header::RECORD_BYTES;
 use futures_util::future::{Either, select};
 
@@ -265,11 +265,19 @@ impl<W: World> Pool<W> {
             return Ok(());
         }
         if space.reserve == 0 {
-            let why = "the pool is too small to have a reserve: delete or trim data, or add drives";
+            let name = self.name();
+            let why =
+                format!("pool '{name}' is too small to have a reserve: delete or trim data, or add drives");
             return Err(IoError::new(Cause::CapacityExceeded, why));
         }
         if space.live + space.reserve <= space.limit {
-            let why = "the pool has more room than its reserve, which is for a full one: nothing is released";
+            let (name, room, reserve) = (self.name(), space.safe_to_write, space.reserve);
+            let why = format!(
+                "pool '{name}' is not full: {} are safe to write, and its reserve of {} is for a full \
+                 one. Nothing was released",
+                ByteSize(room),
+                ByteSize(reserve)
+            );
             return Err(IoError::new(Cause::CapacityExceeded, why));
         }
         self.catalog.borrow_mut().reserve_released = true;

@@ -1,6 +1,5 @@
 //! Identify, Get Log Page, Features, Format, Abort.
 
-use crate::support::{DISCOVERY, HOST, Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
 use ashlar_nvme::admin::{AdminCommand, FeatureSelect, FormatNvm, GetLogPage, Identify};
 use ashlar_nvme::feature::{QueueCounts, id};
 use ashlar_nvme::identify::{
@@ -16,6 +15,8 @@ use ashlar_nvme::text::ascii_trimmed;
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
 use ashlar_volume::{Door, HealthFigures, Nsid};
+
+use crate::support::{DISCOVERY, HOST, Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
 
 fn controller(admin: &mut Queue) -> IdentifyController {
     let (status, data) = admin.identify(cns::CONTROLLER, 0);

@@ -4,9 +4,6 @@
 
 use std::time::Duration;
 
-use crate::support::{
-    DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, VOLUME_BYTES, connect_command, eventually, pattern,
-};
 use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, Connect, ConnectData};
 use ashlar_nvme::feature::{QueueCounts, id};
@@ -22,6 +19,10 @@ use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_target::nvme_tcp::Limits;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
 use ashlar_volume::{AccessList, HostNqn, Nsid};
+
+use crate::support::{
+    DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, VOLUME_BYTES, connect_command, eventually, pattern,
+};
 
 fn active(admin: &mut Queue) -> Vec<u32> {
     let (status, list) = admin.identify(cns::ACTIVE_NAMESPACES, 0);

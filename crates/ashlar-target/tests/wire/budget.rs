@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
-use crate::support::{Queue, SUBSYSTEM, eventually};
 use ashlar_block::{AlignedBuf, Cause, IoError, Notify, wait_for};
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::pdu::Digests;
@@ -20,6 +19,8 @@ use ashlar_volume::{
     Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
 };
 use bytes::Bytes;
+
+use crate::support::{Queue, SUBSYSTEM, eventually};
 
 const BLOCK: u64 = 4096;
 const SECTOR: u32 = 512;

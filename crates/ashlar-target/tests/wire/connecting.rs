@@ -5,7 +5,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried};
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand};
 use ashlar_nvme::pdu::{DataHeader, Digests, Pdu};
 use ashlar_nvme::property::Configuration;
@@ -13,6 +12,8 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_target::nvme_tcp::Limits;
+
+use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried};
 
 /// Between two bytes of a host that trickles: many of them are within the timeout, and all of a
 /// PDU's are far beyond.

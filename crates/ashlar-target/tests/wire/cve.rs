@@ -5,8 +5,6 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::thread;
 
-use crate::support::left::reset;
-use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 use ashlar_nvme::fabrics::{AuthTransfer, CNTLID_DYNAMIC, ConnectData, FabricsCommand};
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::pdu::{DataHeader, Digests, FatalStatus, Pdu, Ttag};
@@ -16,6 +14,9 @@ use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_target::nvme_tcp::Limits;
+
+use crate::support::left::reset;
+use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 
 /// Status and information of the terminate request that ends the connection.
 fn terminated(queue: &mut Queue) -> (u16, u32) {

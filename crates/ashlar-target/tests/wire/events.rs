@@ -1,6 +1,5 @@
 //! Asynchronous events, the discovery log, and who sees what.
 
-use crate::support::{DISCOVERY, HOST, Queue, Rig, SUBSYSTEM};
 use ashlar_nvme::admin::{AdminCommand, FeatureSelect, GetLogPage};
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::feature::{event_bits, id};
@@ -14,6 +13,8 @@ use ashlar_nvme::text::{ascii_trimmed, nqn_of_field};
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
 use ashlar_volume::{AccessList, HealthFigures, HostNqn, Nsid};
+
+use crate::support::{DISCOVERY, HOST, Queue, Rig, SUBSYSTEM};
 
 const STRANGER: &str = "nqn.2014-08.org.example:stranger";
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::support::{DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::{
     AuthTransfer, CNTLID_DYNAMIC, Connect, ConnectData, ConnectParameter, FabricsCommand, PropertyWidth,
@@ -14,6 +13,8 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
+
+use crate::support::{DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 
 fn data(controller_id: u16) -> ConnectData {
     ConnectData::new(HOST_ID, controller_id, SUBSYSTEM, HOST)

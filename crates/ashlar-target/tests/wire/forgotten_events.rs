@@ -1,7 +1,6 @@
 //! A host that has forgotten its event requests, and gives their identifiers to other commands. A
 //! widespread user-space initiator does that when it detaches.
 
-use crate::support::{Queue, Rig, SUBSYSTEM, connect_command, eventually};
 use ashlar_nvme::admin::{AdminCommand, FormatNvm, Identify};
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::fabrics::{FabricsCommand, PropertyWidth};
@@ -13,6 +12,8 @@ use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
+
+use crate::support::{Queue, Rig, SUBSYSTEM, connect_command, eventually};
 
 /// CC with EN cleared, and all else as it was.
 const DISABLED: Configuration = Configuration(0x0046_0000);

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use crate::support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern};
 use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, Connect, ConnectData};
 use ashlar_nvme::pdu::{DataHeader, Digests, IcReq, Pdu};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
+
+use crate::support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern};
 
 /// The handshake's timeout, and that of data on their way. A keep alive's is three seconds, and
 /// another one for its granularity. None is so short that a host exceeds it because its machine is

@@ -1,11 +1,12 @@
 //! The transport: handshake, digests, data PDUs.
 
-use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, pattern};
 use ashlar_nvme::fabrics::{Connect, ConnectData};
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::pdu::{DataHeader, Digests, IcReq, Pdu};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
+
+use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, pattern};
 
 const BOTH: Digests = Digests { header: true, data: true };
 

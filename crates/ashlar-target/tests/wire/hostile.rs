@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use crate::support::{Queue, Rig, SUBSYSTEM, eventually, hurried};
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::pdu::{Digests, FatalStatus, Pdu, TermReq};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
+
+use crate::support::{Queue, Rig, SUBSYSTEM, eventually, hurried};
 
 /// Status and information of the terminate request that ends the connection.
 fn terminated(queue: &mut Queue) -> (u16, u32) {

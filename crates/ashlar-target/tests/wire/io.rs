@@ -1,6 +1,5 @@
 //! The NVM command set, and its errors exactly.
 
-use crate::support::{Queue, Rig, VOLUME_BYTES, connect_command, eventually, pattern};
 use ashlar_block::Cause;
 use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::Connect;
@@ -12,6 +11,8 @@ use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
+
+use crate::support::{Queue, Rig, VOLUME_BYTES, connect_command, eventually, pattern};
 
 const BLOCKS: u64 = VOLUME_BYTES / 4096;
 

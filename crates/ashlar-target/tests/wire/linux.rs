@@ -1,7 +1,5 @@
 //! The recorded sessions of a Linux host, played back.
 
-use crate::support::recording::{ADMIN, EVENT_REQUEST, IO, Recorded, commands};
-use crate::support::{Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
 use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FABRICS_OPCODE};
 use ashlar_nvme::pdu::Digests;
@@ -11,6 +9,9 @@ use ashlar_nvme::text::nqn_field;
 use ashlar_nvme::zerocopy::{FromBytes, IntoBytes};
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
+
+use crate::support::recording::{ADMIN, EVENT_REQUEST, IO, Recorded, commands};
+use crate::support::{Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
 
 /// Sends the commands one after the other, up to the first event request, and returns the answers.
 fn play(queue: &mut Queue, session: &[u8], controller_id: u16) -> Vec<(Sqe, Cqe, Vec<u8>)> {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::support::{Queue, Rig, VOLUME_BYTES, eventually, pattern};
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::property::{Configuration, offset};
 use ashlar_nvme::sgl::SglDescriptor;
@@ -11,6 +10,8 @@ use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
+
+use crate::support::{Queue, Rig, VOLUME_BYTES, eventually, pattern};
 
 const NEVER: Duration = Duration::from_secs(3600);
 /// Where NSTAT is in the I/O Command Set Independent Identify Namespace data.

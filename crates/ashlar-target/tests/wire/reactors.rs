@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use crate::support::{Queue, SUBSYSTEM, eventually};
 use ashlar_nvme::status::Status;
 use ashlar_reactor::{Config, mailbox, run};
 use ashlar_target::nvme_tcp::{Limits, Portal, PortalKind, Target, TargetConfig};
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::{MemoryDoor, MemoryVolumeOptions};
+
+use crate::support::{Queue, SUBSYSTEM, eventually};
 
 struct Reactor {
     address: SocketAddr,

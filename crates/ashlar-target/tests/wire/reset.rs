@@ -1,13 +1,14 @@
 //! What a controller waits for before it says that it is disabled, or shut down: then nothing of it
 //! is applied any more.
 
-use crate::support::{Queue, Rig, SUBSYSTEM, eventually};
 use ashlar_nvme::admin::{AdminCommand, FormatNvm};
 use ashlar_nvme::feature::{id, write_protection};
 use ashlar_nvme::property::{Configuration, ControllerStatus, ShutdownState, offset};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::Status;
+
+use crate::support::{Queue, Rig, SUBSYSTEM, eventually};
 
 /// CC with EN cleared, and all else as it was.
 const DISABLED: Configuration = Configuration(0x0046_0000);

@@ -2,7 +2,6 @@
 
 use std::net::Shutdown;
 
-use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand};
 use ashlar_nvme::pdu::{DataHeader, Digests, Pdu, TermReq};
 use ashlar_nvme::property::{Configuration, offset};
@@ -10,6 +9,8 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_volume::Nsid;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
+
+use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 
 #[test]
 fn connected_hosts_are_listed_while_they_are() {

@@ -3,7 +3,6 @@
 
 use std::io::Write;
 
-use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 use ashlar_block::XorShift;
 use ashlar_nvme::admin::{AdminCommand, Identify};
 use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, ConnectData, FabricsCommand, PropertyWidth};
@@ -15,6 +14,8 @@ use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::IntoBytes;
 use ashlar_target::nvme_tcp::Limits;
+
+use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
 
 const BOTH: Digests = Digests { header: true, data: true };
 

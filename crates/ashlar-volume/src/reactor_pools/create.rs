@@ -331,10 +331,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             return Err(NodeError::holds_foreign(&spec, what));
         }
         self.check_not_elsewhere(std::slice::from_ref(&drive)).await?;
-        let size_bytes = match &content {
-            DriveContent::Member(superblock) => superblock.drive_bytes,
-            _ => drive.device.size_bytes(),
-        };
+        let size_bytes = content.label().map_or(drive.device.size_bytes(), |label| label.drive_bytes);
         self.wipe(&drive, size_bytes).await?;
         Ok(DriveReading { facts: drive.facts, content })
     }

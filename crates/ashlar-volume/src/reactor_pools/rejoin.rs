@@ -136,6 +136,9 @@ async fn found_on<B: DriveProvider>(
             }
             Ok(FoundDrive { superblock: *superblock, device: drive.device.clone() })
         }
+        Ok(content @ DriveContent::Overwritten { .. }) => {
+            Err(NodeError::Drive(format!("{spec} holds {}", content.describe())))
+        }
         Ok(other) => Err(NodeError::Drive(format!(
             "{spec} holds {}: `ashlar pool replace` takes it as a new drive",
             other.describe()

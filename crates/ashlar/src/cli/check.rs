@@ -6,7 +6,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{bail, ensure};
 use ashlar_block::place::{split_options, unescaped};
 use ashlar_block::{ByteSize, DriveId, counted_are};
-use ashlar_check::{DriveReport, Finding, Given, MemberVerdict, Options, Report, Seen, Watch, check, unused};
+use ashlar_check::{
+    DriveReport, Finding, Given, Kind, MemberVerdict, Options, Report, Seen, Watch, check, unused,
+};
 use ashlar_drive::{Drive, DriveWorld};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -110,7 +112,7 @@ impl Drop for Bar {
 
 fn as_text(report: &Report) -> String {
     let Report { pool_name, pool, level, root, seen, .. } = report;
-    let written = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(report.written_at));
+    let written = written_at(report);
     let end = if report.is_clean {
         "closed in order".to_owned()
     } else {
@@ -133,15 +135,17 @@ fn as_text(report: &Report) -> String {
     lines.join("\n")
 }
 
+fn written_at(report: &Report) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(report.written_at)).to_string()
+}
+
 fn seen_lines(seen: &Seen) -> Vec<String> {
     let mut lines = vec![format!(
-        "{} volumes, {} segments, {} groups of the maps in {} pages; {} places that they name, {} batches, {} read",
+        "{} volumes, {} segments, {} batches, {} pages of the maps; {} read",
         seen.volumes,
         seen.segments,
-        seen.groups,
-        seen.pages,
-        seen.fragments,
         seen.batches,
+        seen.pages,
         ByteSize(seen.bytes)
     )];
     if seen.columns_missing > 0 {
@@ -180,18 +184,45 @@ fn verdict(report: &Report) -> String {
     }
     let place = if names.is_empty() { String::new() } else { format!(", on {}", names.join(", ")) };
     let after = match lost {
-        0 => format!(
-            "nothing is lost: import the pool, then `ashlar pool scrub {} --wait` repairs it from \
-             parity",
-            report.pool_name
+        0 => format!("nothing is lost: {}", ways_out(report).join("; ")),
+        lost => format!(
+            "{} lost: give drives that are missing, if there are any; otherwise restore what is lost \
+             from a backup",
+            counted_are(lost, "thing")
         ),
-        lost => format!("{} lost", counted_are(lost, "thing")),
     };
     format!(
         "pool '{}': {} wrong{place}; {after}",
         report.pool_name,
         counted_are(report.count() as usize, "thing")
     )
+}
+
+/// What there is to be done where nothing is lost, for each thing once.
+fn ways_out(report: &Report) -> Vec<String> {
+    let mut ways: Vec<String> =
+        report.findings.iter().filter_map(|finding| way_out(report, finding)).collect();
+    ways.sort();
+    ways.dedup();
+    ways
+}
+
+/// `None`: another finding says it.
+fn way_out(report: &Report, finding: &Finding) -> Option<String> {
+    let pool = &report.pool_name;
+    let (path, drive) = (&finding.name, finding.drive.map_or_else(String::new, drive_name));
+    let was_given = || report.drives.iter().any(|given| Some(given.drive) == finding.drive);
+    Some(match finding.kind {
+        Kind::DriveMissing if was_given() => return None,
+        Kind::DriveMissing => format!("give {drive} to the check, too"),
+        Kind::DriveStale => format!("import the pool, then `ashlar drive return {pool}/{drive}`"),
+        Kind::DriveForeign => format!("leave {path} out"),
+        Kind::DriveCut => format!(
+            "give {path} its size back, or import the pool with --degraded and `ashlar pool replace \
+             {pool} {drive} NEW`"
+        ),
+        _ => format!("import the pool, then `ashlar pool scrub {pool} --wait` repairs it from parity"),
+    })
 }
 
 fn named(finding: &Finding) -> Option<String> {
@@ -210,7 +241,7 @@ fn as_json(report: &Report) -> Value {
         "level": report.level,
         "root": report.root.0,
         "clean": report.is_clean,
-        "written_at": report.written_at,
+        "written_at": written_at(report),
         "good": report.is_good(),
         "drives": report.drives.iter().map(drive_json).collect::<Vec<_>>(),
         "absent": report.absent.iter().map(|drive| drive_name(*drive)).collect::<Vec<_>>(),
@@ -221,7 +252,7 @@ fn as_json(report: &Report) -> Value {
         "places": seen.fragments,
         "batches": seen.batches,
         "batches_to_replay": seen.batches_to_replay,
-        "bytes_read": seen.bytes,
+        "read_bytes": seen.bytes,
         "columns_missing": seen.columns_missing,
         "sectors_restored": seen.sectors_restored,
         "walks": seen.walks,
@@ -238,7 +269,7 @@ fn drive_json(drive: &DriveReport) -> Value {
     json!({
         "path": drive.name,
         "drive": drive_name(drive.drive),
-        "standing": drive.verdict.name(),
+        "verdict": drive.verdict.name(),
         "superblocks": drive.superblocks,
         "root": drive.root.map(|root| root.0),
         "root_slots_damaged": drive.slots_damaged,
@@ -250,8 +281,8 @@ fn finding_json(finding: &Finding) -> Value {
         "kind": finding.kind.name(),
         "drive": finding.drive.map(drive_name),
         "path": Some(&finding.name).filter(|name| !name.is_empty()),
-        "offset": finding.offset,
-        "bytes": finding.bytes,
+        "offset_bytes": finding.offset,
+        "length_bytes": finding.bytes,
         "lost": finding.is_lost,
         "text": finding.text,
     })

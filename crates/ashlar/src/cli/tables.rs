@@ -325,7 +325,7 @@ fn figures(pool: &Pool) -> [(&'static str, String); 24] {
         ("safe to write", known(pool.safe_to_write_bytes, size)),
         ("survives one loss", known(pool.after_loss.as_ref(), survives)),
         ("reserve", reserve),
-        ("out of space", known(pool.out_of_space, yes_or_no)),
+        ("full", known(pool.out_of_space, yes_or_no)),
         ("provisioned", known(pool.provisioned_bytes, size)),
         ("logical written", known(pool.logical_used_bytes, size)),
         ("compression ratio", known(pool.compression_ratio, ratio)),

@@ -296,7 +296,9 @@ async fn export_pool(client: &Client, pool: &str, yes: bool, output: Output) -> 
     let path = path_of_pool(pool)?;
     consent::sent(yes, async |query| client.command(Method::POST, &format!("{path}/export{query}")).await)
         .await?;
-    let text = format!("pool '{pool}' is closed and forgotten; `ashlar pool import` opens it again");
+    let text = format!(
+        "pool '{pool}' is closed and forgotten; `ashlar pool import {pool} --drive ...` opens it again"
+    );
     print_done(output, "pool", pool, "exported", &text)
 }
 

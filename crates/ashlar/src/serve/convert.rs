@@ -392,10 +392,10 @@ pub fn drive_info(reading: &DriveReading) -> DriveInfo {
     let state = match content {
         DriveContent::Blank => "blank",
         DriveContent::Member(_) => "member",
-        DriveContent::Damaged(_) => "damaged",
+        DriveContent::Overwritten { .. } | DriveContent::Damaged(_) => "damaged",
         DriveContent::Foreign(_) => "foreign",
     };
-    let member = if let DriveContent::Member(superblock) = content { Some(superblock) } else { None };
+    let member = content.label();
     DriveInfo {
         spec: facts.spec.clone(),
         kind: facts.kind.clone(),

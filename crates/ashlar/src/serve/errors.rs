@@ -9,10 +9,18 @@ use ashlar_volume::NodeError;
 /// The answer to a refusal of the node.
 pub fn api_error(error: NodeError) -> ApiError {
     let (kind, code) = classify(&error);
-    let answer = ApiError::new(kind, code, error.to_string());
+    let answer = ApiError::new(kind, code, message(&error));
     match hint(&error) {
         Some(hint) => answer.with_hint(hint),
         None => answer,
+    }
+}
+
+/// Who asks for more than there is room for is told why by one sentence, not by the cause as well.
+fn message(error: &NodeError) -> String {
+    match error {
+        NodeError::Io(error) if error.cause == Cause::CapacityExceeded => error.reason().to_owned(),
+        error => error.to_string(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The API as its clients meet it, whoever wrote them.
 
-use crate::support::Place;
 use serde_json::Value;
+
+use crate::support::Place;
 
 fn assert_says(said: &str, parts: &[&str]) {
     for part in parts {

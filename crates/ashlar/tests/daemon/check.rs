@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use crate::support::{Place, spoil, text};
 use serde_json::Value;
+
+use crate::support::{Place, spoil, text};
 
 fn assert_says(said: &str, parts: &[&str]) {
     for part in parts {
@@ -70,6 +71,28 @@ fn a_drive_that_is_missing_is_named() {
     let output = place.run(&check(&drives[..2], &[]));
     assert_eq!(output.status.code(), Some(1));
     assert_says(&text(&output.stdout), &["drive 2: the drive is missing", "sectors were restored"]);
+    assert_says(&text(&output.stderr), &["nothing is lost", "give drive-2 to the check, too"]);
+}
+
+/// Of a pool that lacked more, everything was called lost, in thousands of lines.
+#[test]
+fn without_more_drives_than_the_level_survives_nothing_is_said_of_the_data() {
+    let place = Place::by_hand();
+    let drives = closed_pool(&place);
+    let refused = place.refused(&check(&drives[..1], &[]));
+    assert_says(&refused, &["2 of 3 drives are missing", "drive 1, drive 2", "Give these drives, too"]);
+}
+
+#[test]
+fn a_drive_that_was_cut_short_is_told_with_the_ways_out() {
+    let place = Place::by_hand();
+    let drives = closed_pool(&place);
+    let image = std::fs::File::options().write(true).open(place.image(1)).unwrap();
+    image.set_len(image.metadata().unwrap().len() / 2).unwrap();
+    let output = place.run(&check(&drives, &[]));
+    assert_eq!(output.status.code(), Some(1));
+    assert_says(&text(&output.stdout), &["1.img", "was cut short"]);
+    assert_says(&text(&output.stderr), &["give", "1.img its size back", "pool replace tank drive-1 NEW"]);
 }
 
 #[test]

@@ -294,7 +294,8 @@ fn damaged_superblocks_on_all_drives_and_those_of_a_newer_format_are_told_apart(
     }
     let _daemon = place.start();
     let pools = place.json(&["pool", "list"]);
-    assert_says(&pools[0]["problem"].to_string(), &["damaged", "checksum"]);
+    let overwritten = ["of the Ashlar pool 'damaged'", "label was overwritten", "drive label-restore"];
+    assert_says(&pools[0]["problem"].to_string(), &overwritten);
     assert_says(&pools[1]["problem"].to_string(), &["format 4.0", "newer Ashlar"]);
     let (one, two, three) = (place.file(3), place.drive(6), place.drive(7));
     let drives = ["--drive", &one, "--drive", &two, "--drive", &three];

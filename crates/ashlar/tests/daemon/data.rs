@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-use crate::support::{Place, text};
 use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_load::verify::{self, Model, Options, Sources};
+
+use crate::support::{Place, text};
 
 const HOST: &str = "nqn.2014-08.org.example:host";
 

@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::hosts::{Load, Volume};
-use crate::support::{Daemon, Place};
 use ashlar_control::FOLLOWERS_MAX;
 use ashlar_control::types::{Event, Severity};
+
+use crate::hosts::{Load, Volume};
+use crate::support::{Daemon, Place};
 
 const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
 /// Drives of the pool. What was on a lost one is restored on the others by itself: when, next to a

@@ -1,18 +1,16 @@
 //! Drives that change their names and places, come late, go and come back: the daemon finds them by
 //! their labels.
 
-#[path = "finding/devices.rs"]
 mod devices;
-#[path = "finding/keeping.rs"]
 mod keeping;
-#[path = "finding/waiting.rs"]
 mod waiting;
 
 use std::fs::{self, File};
 
+use serde_json::Value;
+
 use crate::hosts::{Load, Volume};
 use crate::support::Place;
-use serde_json::Value;
 
 const DRIVES: usize = 5;
 /// Blocks of the volume: 24 MiB.

@@ -6,8 +6,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::support::Place;
 use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
+
+use crate::support::Place;
 
 const CLONED: &str = "nqn.2014-08.org.example:cloned";
 const MULTIPATH: &str = "nqn.2014-08.org.example:multipath";

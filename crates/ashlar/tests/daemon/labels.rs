@@ -24,7 +24,11 @@ fn a_pool_under_partition_tables_gets_its_labels_back() {
     assert_says(&labelled, &["0.img", "drive 0 of pool 'tank'", "nothing to restore"]);
     (0..3).for_each(|number| partition(&place.image(number)));
     let import = ["pool", "import", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
-    assert_says(&place.refused(&import), &["none of the drives is a member"]);
+    let way_out = ["drive 0 of the Ashlar pool 'tank'", "label was overwritten by", "drive label-restore"];
+    assert_says(&place.refused(&import), &[&["none of the drives is a member"], &way_out[..]].concat());
+    assert_says(&place.ok(&["drive", "show", &drives[0]]), &way_out);
+    let create = ["pool", "create", "other", "--level", "0", "--drive", &drives[0]];
+    assert_says(&place.refused(&create), &way_out);
     let asked = place.refused(&["drive", "label-restore", &drives[0]]);
     assert_says(&asked, &["GPT", "is lost", "drive 0 of pool 'tank'", "--yes"]);
     let some = place.run(&["drive", "label-restore", &drives[0], &place.file(8), "--yes"]);

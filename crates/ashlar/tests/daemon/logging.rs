@@ -6,12 +6,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::disks::SmallDisk;
-use crate::support::{Daemon, Place, skip};
 use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
 use bytes::Bytes;
 use rustix::io::ioctl_fionread;
 use rustix::net::sockopt::set_socket_linger;
+
+use crate::disks::SmallDisk;
+use crate::support::{Daemon, Place, skip};
 
 const HOST: &str = "nqn.2014-08.org.example:host";
 /// What a pipe takes, less what may not fit behind the last line.

@@ -9,10 +9,11 @@ use std::cell::{Cell, RefCell};
 use std::fs;
 use std::rc::Rc;
 
-use crate::support::{Daemon, Place};
 use ashlar_block::{AlignedBuf, XorShift};
 use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, Namespace};
 use ashlar_reactor::{Config, run, spawn_joined};
+
+use crate::support::{Daemon, Place};
 
 /// The least memory that Ashlar is meant to run in, as the README says.
 const MEMORY_BYTES_MIN: u64 = 256 << 20;

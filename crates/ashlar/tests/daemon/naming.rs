@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use crate::support::Place;
 use serde_json::Value;
+
+use crate::support::Place;
 
 const DRIVES: usize = 5;
 

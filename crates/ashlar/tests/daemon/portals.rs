@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use crate::support::{Daemon, Place, refused, skip};
 use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity, discover};
+
+use crate::support::{Daemon, Place, refused, skip};
 
 /// Loopback addresses, by family.
 const LOOPBACK: [&str; 2] = ["127.0.0.1", "::1"];

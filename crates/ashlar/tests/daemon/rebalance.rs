@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::hosts::{Load, Volume};
 use crate::support::{Daemon, Place};
-use serde_json::Value;
 
 /// Drives that the pool begins with, of 48 MiB each.
 const DRIVES: usize = 3;

@@ -6,10 +6,11 @@ use std::fs;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::support::{Daemon, Place};
 use ashlar_load::initiator::{ConnectOptions, Controller, Namespace};
 use ashlar_reactor::{Config, run, sleep, spawn_joined};
 use bytes::Bytes;
+
+use crate::support::{Daemon, Place};
 
 /// An idle daemon has less, beside the caches that are configured.
 const IDLE_BYTES_MAX: u64 = 100 << 20;

@@ -4,10 +4,11 @@
 use std::fs;
 use std::ops::Range;
 
-use crate::hosts::{Load, Volume};
-use crate::support::{Daemon, Place, spoil, text};
 use ashlar_store::format::superblock::Superblock;
 use serde_json::Value;
+
+use crate::hosts::{Load, Volume};
+use crate::support::{Daemon, Place, spoil, text};
 
 /// Drives of the pool, of 48 MiB each.
 const DRIVES: usize = 5;

@@ -4,8 +4,9 @@
 use std::fs::{self, File};
 use std::process::Command;
 
-use crate::support::{Daemon, Place};
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Daemon, Place};
 
 /// What a program cannot catch, or is not to: KILL and STOP; what reports a fault of its own (ILL,
 /// TRAP, ABRT, BUS, FPE, SEGV, SYS); and what the C library has for itself.

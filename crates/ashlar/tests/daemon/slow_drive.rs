@@ -3,9 +3,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::hosts::{Load, Volume};
 use crate::support::{Daemon, Place};
-use serde_json::Value;
 
 /// Drives of the pool, of 48 MiB each.
 const DRIVES: usize = 5;

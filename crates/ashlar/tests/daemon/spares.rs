@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::hosts::{Load, Volume};
 use crate::support::Place;
-use serde_json::Value;
 
 const DRIVES: usize = 4;
 /// Blocks of the volume: 24 MiB.

@@ -12,14 +12,14 @@ fn largest(data: usize, parity: usize, chunk_bytes: u64) -> Largest {
 /// What `docs/format.md` says.
 #[test]
 fn the_format_ends_where_its_numbers_do() {
-    let pib = |data, parity| largest(data, parity, u64::from(CHUNK_BYTES_MAX)).bytes().div_ceil(PIB);
+    let pib = |data, parity| largest(data, parity, CHUNK_BYTES_MAX).bytes().div_ceil(PIB);
     assert_eq!([pib(8, 2), pib(20, 4), pib(1, 1)], [5, 12, 1]);
 }
 
 /// Each segment was taken to have as few columns as could be: a third of that was refused.
 #[test]
 fn sixty_drives_of_sixty_one_terabytes_are_a_pool() {
-    let chunk_bytes = u64::from(CHUNK_BYTES_MAX);
+    let chunk_bytes = CHUNK_BYTES_MAX;
     let chunks = vec![61_000_000_000_000 / chunk_bytes; 60];
     for (data, parity) in [(8, 2), (20, 4), (14, 2)] {
         assert!(largest(data, parity, chunk_bytes).holds(chunks.clone()), "{data}+{parity}");

@@ -33,7 +33,7 @@ pub fn first_copy(peek: &Peek) -> io::Result<Decoded> {
 /// # Errors
 /// When it cannot be read.
 pub fn second_copy(peek: &Peek) -> io::Result<Decoded> {
-    let inside = copy_at(peek, Superblock::INSIDE_OFFSET)?.ok();
+    let inside = inside_copy(peek)?.ok();
     let mut found = Err(SuperblockError::Absent);
     for place in Superblock::second_offsets(None, inside.as_ref(), peek.size_bytes()) {
         if found.is_err() {
@@ -41,6 +41,14 @@ pub fn second_copy(peek: &Peek) -> io::Result<Decoded> {
         }
     }
     Ok(found)
+}
+
+/// The copy that partition tools do not reach.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn inside_copy(peek: &Peek) -> io::Result<Decoded> {
+    copy_at(peek, Superblock::INSIDE_OFFSET)
 }
 
 fn copy_at(peek: &Peek, offset: u64) -> io::Result<Decoded> {

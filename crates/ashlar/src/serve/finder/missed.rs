@@ -8,7 +8,7 @@ use ashlar_drive::{DRIVE_BYTES_MIN, DeviceNumber, DriveMark, DriveSpec, Peek};
 use ashlar_store::format::superblock::SuperblockError;
 use ashlar_volume::DriveContent;
 
-use super::copies::{first_copy, second_copy};
+use super::copies::{first_copy, inside_copy, second_copy};
 use super::table::Label;
 
 /// Why no member is there.
@@ -84,6 +84,15 @@ fn content_of(path: &Path) -> io::Result<(DriveContent, Option<Label>)> {
     };
     let second = second_copy(&peek)?;
     let label = second.as_ref().ok().map(Label::of);
+    let is_gone =
+        |error: &SuperblockError| matches!(error, SuperblockError::Absent | SuperblockError::Damaged);
+    if is_gone(&first)
+        && second.as_ref().is_err_and(is_gone)
+        && let Ok(inside) = inside_copy(&peek)?
+    {
+        let (label, by) = (Label::of(&inside), peek.probe()?.map(|content| content.to_string()));
+        return Ok((DriveContent::Overwritten { label: Box::new(inside), by }, Some(label)));
+    }
     if first != SuperblockError::Absent || label.is_some() {
         return Ok((DriveContent::Damaged(first), label));
     }

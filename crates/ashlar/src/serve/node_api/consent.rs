@@ -4,7 +4,7 @@ use ashlar_block::ByteSize;
 use ashlar_control::{ApiError, Consent};
 use ashlar_store::DriveCondition;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_volume::{AccessList, DriveReading, DriveReport, PoolReport, VolumeReport};
+use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
 
 use super::super::errors::api_error;
 use super::super::users::{Users, named};
@@ -159,9 +159,15 @@ pub(super) fn clearing(held: &DriveReading) -> String {
 
 /// What it costs to give a drive its label back.
 pub(super) fn restoring(held: &DriveReading, label: &Superblock) -> String {
-    let (drive, content) = (&held.facts.spec, held.content.describe());
-    let (member, pool) = (label.drive, &label.pool_name);
-    format!("{drive} holds {content}, which is lost: it becomes {member} of pool '{pool}' again")
+    let (drive, member, pool) = (&held.facts.spec, label.drive, &label.pool_name);
+    let is_lost = match &held.content {
+        DriveContent::Overwritten { by: Some(by), .. } => format!("what was written there is lost ({by})"),
+        _ => "what was written there is lost".to_owned(),
+    };
+    format!(
+        "{drive} is {member} of pool '{pool}', and its label was overwritten. It is written again at \
+         both ends of the drive: {is_lost}, and the pool's data are not touched"
+    )
 }
 
 fn called(drive: &DriveReport) -> String {

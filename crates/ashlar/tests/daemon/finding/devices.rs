@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{DRIVE_BYTES, DRIVES, checked, fill, is, places, shown};
+
 use crate::hosts::Volume;
 use crate::loops::Loop;
 use crate::support::{Place, skip};

@@ -8,7 +8,7 @@ use ashlar_reactor::{Config, run, spawn_joined};
 use bytes::Bytes;
 
 use super::problem;
-use crate::hosts;
+
 use crate::support::{Daemon, Place};
 
 const OTHER: &str = "nqn.2014-08.org.example:other";

@@ -7,7 +7,7 @@ use ashlar_load::initiator::Controller;
 use ashlar_reactor::{Config, run};
 
 use super::{checked, filled, problem, shown};
-use crate::hosts;
+
 use crate::support::Place;
 
 /// The feature that says which events a host is told of, and its bit for namespaces that come and
