@@ -25,7 +25,7 @@ const BLOCKS: u64 = 600;
 /// Operations of drives between the second loss and the power cut, at most.
 const OPERATIONS_BEFORE_CUT: u64 = 200;
 /// Within which the second drive is lost, in microseconds.
-const SECOND_LOSS_MICROS: u64 = 60_000;
+const SECOND_LOSS_MICROS: u64 = 30_000;
 /// By when all is restored.
 const REBUILD: Duration = Duration::from_secs(60);
 

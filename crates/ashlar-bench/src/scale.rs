@@ -47,6 +47,10 @@ const VOLUME_BLOCKS: u64 = 200_000;
 const FILL_BLOCKS: u64 = 64;
 /// Overwrites between two checkpoints, and how many at a time.
 const OVERWRITES: u64 = 100_000;
+/// Blocks that are written at random into a volume so large that hardly two are neighbours: more
+/// than the map keeps in its buffers, so that it distributes them to runs meanwhile.
+const SCATTERED: u64 = 1_600_000;
+const WIDE_VOLUME_BLOCKS: u64 = 1 << 32;
 /// Blocks that are overwritten until there is much to replay.
 const WINDOW_BLOCKS: u64 = 60_000;
 const AT_A_TIME: u64 = 64;
@@ -97,6 +101,8 @@ struct OfSize {
     overwrites: Written,
     /// The longest turn while those were written.
     writing_turn_us: f64,
+    /// The longest while the map's buffers overflow, of the largest pool.
+    scattering_turn_us: Option<f64>,
     /// To be asked how it is.
     status_us: f64,
     idle_cpu_percent: f64,
@@ -141,7 +147,7 @@ struct Rig {
 }
 
 async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
-    let progress = Progress::new("scale", 5);
+    let progress = Progress::new("scale", 6);
     progress.begin(&format!("{segments} segments"));
     let mut rig = Rig::new(LARGE, segments as u64).await?;
     let before = resident_bytes_of_this_process()?;
@@ -155,10 +161,10 @@ async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
     rig.overwrite(&invented, 1).await?;
     let one_block = rig.checkpoint().await?;
     progress.begin("overwrites");
-    rig.world.turns().reset();
-    rig.overwrite(&invented, OVERWRITES).await?;
-    let writing_turn_us = rig.world.turns().longest_us();
+    let writing_turn_us = rig.overwrite(&invented, OVERWRITES).await?;
     let overwrites = rig.checkpoint().await?;
+    progress.begin("scattered blocks");
+    let scattering_turn_us = if is_first { Some(rig.scatter().await?) } else { None };
     progress.begin("idle");
     let status_us = rig.ask()?;
     let idle_cpu_percent = idle().await?;
@@ -172,6 +178,7 @@ async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
         one_block,
         overwrites,
         writing_turn_us,
+        scattering_turn_us,
         status_us,
         idle_cpu_percent,
         replayed_records,
@@ -253,8 +260,10 @@ impl Rig {
         self.write_each((0..pieces).map(|piece| piece * FILL_BLOCKS), FILL_BLOCKS).await
     }
 
-    /// Overwrites blocks of the volume at random, and as many of what was invented.
-    async fn overwrite(&mut self, invented: &Invented, blocks: u64) -> anyhow::Result<()> {
+    /// Overwrites blocks of the volume at random, and as many of what was invented. Returns the
+    /// longest turn.
+    async fn overwrite(&mut self, invented: &Invented, blocks: u64) -> anyhow::Result<f64> {
+        self.world.turns().reset();
         let mut chance = XorShift::new(3 + self.version);
         let mut left = blocks;
         while left > 0 {
@@ -264,19 +273,36 @@ impl Rig {
             self.store.discard_invented(invented, some);
             left -= some;
         }
-        Ok(())
+        Ok(self.world.turns().longest_us())
     }
 
     /// Writes pieces of so many blocks, some at a time.
     async fn write_each(&mut self, at: impl Iterator<Item = u64>, blocks: u64) -> anyhow::Result<()> {
         let at: Vec<u64> = at.collect();
         for some in at.chunks(AT_A_TIME as usize) {
-            self.version += 1;
-            let data = content(self.version, blocks);
-            let write = |at: &u64| self.store.write(self.volume, Lba(*at), data.clone());
-            try_join_all(some.iter().map(write)).await?;
+            self.write_to(self.volume, some, blocks).await?;
         }
         Ok(())
+    }
+
+    async fn write_to(&mut self, volume: VolumeId, at: &[u64], blocks: u64) -> anyhow::Result<()> {
+        self.version += 1;
+        let data = content(self.version, blocks);
+        let write = |at: &u64| self.store.write(volume, Lba(*at), data.clone());
+        try_join_all(at.iter().map(write)).await?;
+        Ok(())
+    }
+
+    /// Writes blocks far from each other. Returns the longest turn.
+    async fn scatter(&mut self) -> anyhow::Result<f64> {
+        let wide = self.store.create_volume(WIDE_VOLUME_BLOCKS, true, Bytes::new()).await?;
+        let mut chance = XorShift::new(6);
+        self.world.turns().reset();
+        for _ in 0..SCATTERED / AT_A_TIME {
+            let at: Vec<u64> = (0..AT_A_TIME).map(|_| chance.below(WIDE_VOLUME_BLOCKS)).collect();
+            self.write_to(wide, &at, 1).await?;
+        }
+        Ok(self.world.turns().longest_us())
     }
 
     /// Writes noise one behind the other. Returns bytes a second.
@@ -424,8 +450,11 @@ impl OfSize {
             Verdict::new(Target::IDLE_OF_MANY, of(""), self.idle_cpu_percent),
             Verdict::new(Target::START_OF_MANY, of(&replayed), self.start_seconds),
         ];
+        let scattering = self.scattering_turn_us.map(|turn_us| turn_us / 1e3);
+        let scattering =
+            scattering.map(|turn_ms| Verdict::new(turn, of(", while buffers overflow"), turn_ms));
         let memory = self.resident_bytes.map(|bytes| bytes as f64 / self.segments as f64);
         let memory = memory.map(|bytes| Verdict::new(Target::SEGMENT_MEMORY, of(""), bytes));
-        verdicts.into_iter().chain(memory).collect()
+        verdicts.into_iter().chain(scattering).chain(memory).collect()
     }
 }

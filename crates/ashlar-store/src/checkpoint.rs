@@ -1,24 +1,32 @@
 //! A checkpoint makes durable what the maps say, and names the space that may be reused.
 //!
+//! Owns when a checkpoint is due, what it writes before the root and in which order, and where the
+//! catalog and the segment table are. It must not know who asked for it.
+//!
+//! 1. One is on its way at a time. Its note, taken in one turn, alone decides what the root says.
+//! 2. All that a root names is on stable media on every drive that the root calls present.
+//! 3. A segment is freed only by a root that does not need it, and its chunks are nobody's until
+//!    the root before counts no more.
+//! 4. What grows with the pool is done in slices: hosts go on between two of them.
+//!
 //! `docs/format.md`, "Order of events", has the steps, and what a crash between two of them leaves.
 
 pub(crate) mod catalog_pages;
 pub(crate) mod due;
 mod maps;
+mod membership;
 pub(crate) mod page_tree;
 pub(crate) mod table;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use ashlar_block::{
-    AlignedBuf, Cause, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, counted_are,
-};
+use ashlar_block::{AlignedBuf, Cause, DriveId, Durability, IoError, SECTOR_BYTES, World};
 use ashlar_format::catalog::Catalog;
 use ashlar_format::codec::crc32c;
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use ashlar_format::location::SegmentId;
-use ashlar_format::root::{MemberRecord, MemberState, Root, TableRoot};
+use ashlar_format::root::{Root, TableRoot};
 use ashlar_format::superblock::Superblock;
 use ashlar_format::table::{FirstTable, TABLE_AREA_BYTES, encode_first_table};
 use ashlar_raid::ChunkAddr;
@@ -27,16 +35,22 @@ use futures_util::future::join_all;
 use crate::base::activity::Activity;
 use crate::base::root_watch::RootWatch;
 use crate::checkpoint::catalog_pages::{CatalogPages, Due};
-use crate::checkpoint::table::TableTrees;
-use crate::checkpoint::table::{InlineLeaves, Tree};
+use crate::checkpoint::membership::Members;
+pub(crate) use crate::checkpoint::membership::TooManyLost;
+use crate::checkpoint::table::{InlineLeaves, TableTrees, Tree};
 use crate::map::shard::Shard;
-use crate::members::add::Joining;
-use crate::members::{Loss, losses_by_root};
+use crate::members::losses_by_root;
 use crate::pool::Pool;
 use crate::space::capacity::CHECKPOINT_MIN;
-use crate::space::segments::{Claim, Redundancy, Shape};
+use crate::space::segments::{Claim, Shape};
 use crate::space::window::Window;
 use crate::writer::pages::AppendError;
+
+/// Updates of a shard that are found, or settle, in one turn: hosts' operations wait for its end.
+const UPDATES_IN_A_TURN: usize = 2048;
+
+/// The same of segments that are freed.
+const FREED_IN_A_TURN: usize = 128;
 
 /// What is noted in one turn, and alone decides what the root says.
 struct Noted {
@@ -52,21 +66,6 @@ struct Noted {
     records: u64,
     /// Columns that have gone elsewhere since the root before.
     relocated_columns: usize,
-}
-
-/// Who belongs to the pool by a root.
-struct Members {
-    records: Vec<MemberRecord>,
-    /// Columns of parity that are used up, in the segment of which most are.
-    parity_used: usize,
-}
-
-/// More than the pool can go on without.
-#[derive(Debug, thiserror::Error)]
-#[error("{} lost, and the level survives {parity}", counted_are(*lost, "drive"))]
-pub(crate) struct TooManyLost {
-    pub lost: usize,
-    pub parity: usize,
 }
 
 /// Why a checkpoint failed. All of these halt the pool.
@@ -137,13 +136,14 @@ impl<W: World> Pool<W> {
     }
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {
+        self.count_redundancy().await;
         let noted = self.note()?;
         // Drives that answer at once end no turn: hosts go on between the steps all the same.
         self.world.yield_now().await;
         let before = self.upkeep.now_does(Activity::WriteMaps);
         let (catalog, shards) = self.write_maps(&noted.catalog).await?;
         self.upkeep.now_does(Activity::WriteTable);
-        let freed = self.free(&noted);
+        let freed = self.free(&noted).await;
         let leaves = self.write_leaves().await?;
         let (table, window) = self.form_first_table(&noted, leaves, freed);
         self.world.yield_now().await;
@@ -211,87 +211,43 @@ impl<W: World> Pool<W> {
         !matches!(pages.due(&catalog), Due::Nothing) || self.map.shards.borrow().iter().any(is_stale)
     }
 
-    /// The members as they are now; those that have become absent, since this root. Those that no
-    /// segment but the `freed` ones counts on are released: of the others no more may be lost than
-    /// the level survives.
-    fn members(
-        &self,
-        generation: RootGeneration,
-        freed: &BTreeSet<SegmentId>,
-    ) -> Result<Members, CheckpointError> {
-        let mut records = self.members_now(generation);
-        let parity = self.space.segments.borrow().stripe().parity;
-        let is_absent = |member: &&MemberRecord| member.state == MemberState::Absent;
-        let away = records.iter().filter(is_absent).map(|member| member.drive).collect();
-        let redundancy = self.space.segments.borrow_mut().redundancy(away, freed);
-        if self.could_restore() {
-            records = released(records, &self.membership.leaving.borrow(), &redundancy, generation);
-        }
-        for member in &mut records {
-            member.parity_used = redundancy.parity_used_on(member.drive) as u8;
-        }
-        let absent = records.iter().filter(is_absent);
-        let loss = Loss::of(absent.map(|member| (member, member.since == generation)));
-        let parity_used = redundancy.parity_used;
-        let lost = loss.as_level_counts(parity_used <= parity, parity);
-        if lost > parity {
-            Err(TooManyLost { lost, parity }.into())
-        } else {
-            Ok(Members { records, parity_used })
-        }
-    }
-
-    fn members_now(&self, generation: RootGeneration) -> Vec<MemberRecord> {
-        let (drives, leaving) = (self.drives(), self.membership.leaving.borrow());
-        let joining = self.membership.joining.get();
-        let changed = |member: &MemberRecord| match (member.state, joining) {
-            (_, Some(Joining { record, was, .. })) if was == Some(member.uuid) => {
-                MemberRecord { uuid: record.uuid, given_up: false, ..*member }
-            }
-            (MemberState::Absent | MemberState::Released, _) => {
-                MemberRecord { given_up: member.given_up && !self.is_gone(member.drive), ..*member }
-            }
-            _ if !drives.contains(&member.drive) => {
-                let (state, given_up) = (MemberState::Absent, self.gives_up(member.drive));
-                MemberRecord { state, given_up, since: generation, ..*member }
-            }
-            _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
-            _ => MemberRecord { state: MemberState::Present, ..*member },
-        };
-        let root = self.checkpoint.roots.newest();
-        let makes_good = joining.and_then(|joining| joining.makes_good);
-        let made_good = |member: MemberRecord| {
-            let is_it = makes_good == Some(member.uuid) && !member.state.takes_part();
-            MemberRecord { made_good: member.made_good || is_it, ..member }
-        };
-        let joins = joining.map(|joining| joining.record);
-        root.members.iter().map(changed).map(made_good).chain(joins).collect()
-    }
-
     // --- step 3 (2 is in `maps`) -----------------------------------------------------------------
 
     /// Frees what the new root does not need, but for its chunks: a start may open segments that no
     /// durable root names for what it writes until then, and the root before may need these.
     /// Returns them, without those in which nothing lived by the root before: a start may write
     /// there, and it may have no other room for its pages.
-    fn free(&self, noted: &Noted) -> Vec<ChunkAddr> {
-        let mut segments = self.space.segments.borrow_mut();
+    async fn free(&self, noted: &Noted) -> Vec<ChunkAddr> {
         let mut chunks = Vec::new();
         // The leaves are about to say that the others are there.
         let empty_at_start = self.checkpoint.empty_at_start.take();
-        for id in &noted.reclaimable {
-            // A start that had no other room has taken it already.
-            let Some(freed) = segments.get(*id).is_some().then(|| segments.remove(*id)) else { continue };
-            if freed.hot {
-                self.writer.heat.hot_segment_lived(freed.last_lsn, self.writer.lsns.next());
-            }
-            if empty_at_start.contains(id) {
-                segments.give_back(freed.geometry.columns.iter().copied());
-            } else {
-                chunks.extend(&freed.geometry.columns);
+        for (nth, id) in noted.reclaimable.iter().enumerate() {
+            chunks.extend(self.free_segment(*id, &empty_at_start));
+            if (nth + 1).is_multiple_of(FREED_IN_A_TURN) {
+                self.world.yield_now().await;
             }
         }
         chunks
+    }
+
+    /// Frees a segment. Returns its chunks, if it is not one of those that were `empty` by the root
+    /// before.
+    fn free_segment(&self, id: SegmentId, empty: &BTreeSet<SegmentId>) -> Box<[ChunkAddr]> {
+        let mut segments = self.space.segments.borrow_mut();
+        // A start that had no other room has taken it already.
+        if segments.get(id).is_none() {
+            return Box::default();
+        }
+        let freed = segments.remove(id);
+        if freed.hot {
+            self.writer.heat.hot_segment_lived(freed.last_lsn, self.writer.lsns.next());
+        }
+        let chunks = freed.geometry.columns.clone();
+        if !empty.contains(&id) {
+            return chunks;
+        }
+        segments.give_back(chunks);
+        Box::default()
     }
 
     /// The first table, with the segments that the root adds to the windows. No page is written
@@ -327,6 +283,7 @@ impl<W: World> Pool<W> {
         let offset = Superblock::table_offset(area);
         self.write_everywhere(&noted.drives, offset, &encoded, Durability::Cached).await;
         self.flush_everywhere(&noted.drives).await;
+        self.count_redundancy().await;
         // Not before: a drive that has failed since the note lacks pages that this root names.
         let Members { records, parity_used } = self.members(noted.generation, &BTreeSet::new())?;
         let table = TableRoot { area, bytes, crc: crc32c(&encoded) };
@@ -437,45 +394,16 @@ impl<W: World> Pool<W> {
         self.checkpoint.roots.announce();
     }
 
-    /// What the checkpoint has written is in durable deltas. One shard in a turn: hosts go on in
-    /// between.
+    /// What the checkpoint has written is in durable deltas. A part of a shard in a turn: hosts go
+    /// on in between.
     async fn settle_buffers(&self) {
         for id in shard_ids() {
-            self.with_shard(id, Shard::settle);
+            while self.with_shard(id, |shard| shard.settle(UPDATES_IN_A_TURN)) {
+                self.world.yield_now().await;
+            }
             self.world.yield_now().await;
         }
     }
-}
-
-/// The members of the root `generation`, if no segment counts on them, and none has fewer columns
-/// of parity than the level, which would make it count on others more than it should: who is lost
-/// is released, once a root before has called it absent; who is `leaving`, or came back under
-/// another number, is none any more.
-///
-/// The root before may count on a drive that this one is the first to miss. Where the power fails
-/// while this root is on one drive alone, the others open the pool with that one. If this root
-/// released it, the first drive could open the pool by itself as well.
-fn released(
-    members: Vec<MemberRecord>,
-    leaving: &BTreeSet<DriveId>,
-    redundancy: &Redundancy,
-    generation: RootGeneration,
-) -> Vec<MemberRecord> {
-    if redundancy.has_thin {
-        return members;
-    }
-    let came_back: BTreeSet<DriveUuid> =
-        members.iter().filter(|member| member.state.takes_part()).map(|member| member.uuid).collect();
-    let kept = |member: MemberRecord| match member.state {
-        _ if redundancy.uses(member.drive) => Some(member),
-        MemberState::Absent | MemberState::Released if came_back.contains(&member.uuid) => None,
-        MemberState::Absent if member.since < generation => {
-            Some(MemberRecord { state: MemberState::Released, since: generation, ..member })
-        }
-        MemberState::Leaving | MemberState::Released if leaving.contains(&member.drive) => None,
-        _ => Some(member),
-    };
-    members.into_iter().filter_map(kept).collect()
 }
 
 fn shard_ids() -> impl Iterator<Item = ShardId> {

@@ -1,4 +1,11 @@
 //! Lookups find blocks in the map, and read pages where that is needed.
+//!
+//! Owns holds: which groups are kept in memory because somebody is about to change them. It must
+//! not know what is done with a block that was found.
+//!
+//! 1. All blocks of a read are looked up in one turn: it sees all of a concurrent write or nothing.
+//! 2. What was found is pinned before the turn ends: its segment is not freed while it is read.
+//! 3. A page that is missing is read, and the map is asked again: the page may be elsewhere then.
 
 pub(crate) mod hold;
 pub(crate) mod read;

@@ -1,4 +1,16 @@
 //! The map: from a block to where it is stored. Log-structured, in 64 shards.
+//!
+//! Owns what the map says: buffers of updates, runs and their index, deltas, cached pages. It must
+//! not know drives: who looks is told which page the answer depends on.
+//!
+//! 1. The newest value of a block is in its shard's buffer, or else in the newest run of its group
+//!    that says anything of the block.
+//! 2. Every update of a buffer that is not fresh is in a delta that the next root names, until runs
+//!    say the same.
+//! 3. A location is counted once as long as anything names it: `Ledger` is told when it is named
+//!    and when that is displaced.
+//! 4. Upkeep alone adds, merges and moves runs; a zero range of a host adds a cut, to a group that
+//!    is held in memory.
 
 pub mod buffer;
 pub mod cache;

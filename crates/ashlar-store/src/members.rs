@@ -1,8 +1,17 @@
 //! The members of a pool: how drives join and leave it, and the lease.
 //!
-//! This file finds the newest root, and which drives belong to the pool.
+//! Owns who belongs to the pool, and whether the pool is this machine's. It must not know what lies
+//! on a drive beyond what roots, labels and the segment table say. This file finds the newest root,
+//! and which drives belong to the pool.
+//!
+//! 1. A drive is a member from the root on that names it, and until a root no longer does.
+//! 2. A root that misses a drive is durable before anything that was written without the drive is
+//!    acknowledged.
+//! 3. A drive that comes back has a new number; what it missed stays on the old one.
+//! 4. Nothing is written to a drive, and no host answered, once the lease may be another machine's.
 
 pub(crate) mod add;
+mod adopt;
 pub(crate) mod create;
 pub(crate) mod grow;
 mod largest;

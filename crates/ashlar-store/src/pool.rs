@@ -1,4 +1,7 @@
 //! An open pool: all its state, each piece with one owner, and what holds them together.
+//!
+//! Owns nothing but the assembly. Every part reaches the others' state through it; a piece of state
+//! is changed by its owner alone (`ARCHITECTURE.md`, "State, and who owns it").
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

@@ -1,6 +1,14 @@
 //! Recovery opens a pool: it finds the newest root, replays what was written since, and writes a
 //! new root that decides it.
 //!
+//! Owns a start, from the newest root to a pool that serves. It must not answer a host before its
+//! own root is durable.
+//!
+//! 1. A batch counts if it is whole and all before it count; what was acknowledged is such.
+//! 2. What a start has decided its root says, so that the next start cannot decide otherwise.
+//! 3. Nothing that the newest root needs is overwritten before that: a start may crash at any time,
+//!    and as often as it likes.
+//!
 //! `docs/format.md`, "Order of events", has the steps, and what a crash between two of them leaves.
 
 mod error;

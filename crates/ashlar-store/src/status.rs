@@ -1,4 +1,7 @@
 //! The status of a pool, for people and for monitoring.
+//!
+//! Owns nothing, and changes nothing. What it costs does not grow with the number of segments:
+//! running totals answer.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
 use ashlar_format::catalog::Settings;

@@ -1,4 +1,8 @@
 //! The store's interface: volumes of blocks.
+//!
+//! Owns what a caller may ask for, and checks it; the parts do the work.
+//! What returns without an error is durable, if it changes anything. A pool that has halted refuses
+//! every change, and still reads.
 
 mod bounds;
 mod close;
@@ -11,8 +15,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World};
-use ashlar_format::catalog::Usage;
-use ashlar_format::catalog::{Settings, VolumeEntry, VolumeState};
+use ashlar_format::catalog::{Settings, Usage, VolumeEntry, VolumeState};
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::location::SLOT_BYTES;
 use ashlar_format::superblock::Superblock;

@@ -1,5 +1,13 @@
 //! Upkeep: one task that does everything which is not an answer to a host. Look, choose
 //! ([`policy`]), do, repeat.
+//!
+//! Owns which job is next, and the tasks that go on beside it. It must not know how a job does its
+//! work, nor keep anything of it: each part says what it wants.
+//!
+//! 1. Checkpoints, merges, distributions and collection never overlap: upkeep does one at a time.
+//! 2. What goes on beside upkeep touches nothing that upkeep works on.
+//! 3. The choice is a pure function of what the parts want.
+//! 4. Upkeep ends after all that it has begun.
 
 mod beside;
 pub(crate) mod policy;
@@ -16,6 +24,7 @@ use futures_util::future::{Either, select};
 use tokio::sync::oneshot;
 
 use crate::jobs::audit::Audit;
+use crate::jobs::collect::emptying::Part;
 use crate::jobs::progress::Obstacle;
 use crate::map::need::{MapNeed, MapTask};
 use crate::pool::Pool;
@@ -89,8 +98,11 @@ impl<W: World> Pool<W> {
             Task::Sweep => self.sweep_on().await,
             Task::Purge(volume) => self.purge_step(volume).await,
             Task::Collect(victim) => {
-                self.upkeep.map_turn.set(true);
-                self.collect_one(victim).await
+                let collected = self.collect_some(victim).await;
+                if !matches!(collected, Ok(Part::More)) {
+                    self.upkeep.map_turn.set(true);
+                }
+                collected.map(drop)
             }
             Task::Rebuild(task) => self.rebuild_step(task).await,
             Task::Rebalance => self.rebalance_step().await,

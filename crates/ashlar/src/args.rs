@@ -282,11 +282,11 @@ pub enum DriveCommand {
         at: Option<String>,
     },
     /// Restore the labels of drives whose ends were overwritten, for example by a partition table
-    #[command(after_help = "Writes the label at both ends of each drive again, from the copy inside \
-the drive. What was written there instead, a partition table for example, is lost; the pool's data \
-are not touched. Opens no pool: ashlar pool import does that.
-
-Examples:
+    ///
+    /// Writes the label at both ends of each drive again, from the copy inside the drive. What was
+    /// written there instead, a partition table for example, is lost; the pool's data are not
+    /// touched. Opens no pool: ashlar pool import does that.
+    #[command(after_help = "Examples:
   ashlar drive label-restore /dev/nvme1n1
   ashlar drive label-restore file:/d/0.img
   ashlar drive label-restore /dev/nvme{1,2,3}n1 --yes")]

@@ -22,6 +22,9 @@ pub struct Options {
     /// Bytes of changed leaves of the segment table that go along in the first table, which every
     /// drive gets with every checkpoint. Where there are more they are written to pages.
     pub table_inline_bytes_max: usize,
+    /// Columns of a drive that came back which are named on it between two checkpoints, at most:
+    /// fewer where the segment table has no room for so many changes.
+    pub adopted_columns_max: usize,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
     /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others
@@ -56,6 +59,7 @@ impl Default for Options {
             pending_bytes_max: 64 << 20,
             sorted_segments_min: 350,
             table_inline_bytes_max: 16 << 10,
+            adopted_columns_max: usize::MAX,
             space_wait: std::time::Duration::from_secs(5),
             holder: None,
         }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use ashlar_block::World;
 use ashlar_format::catalog::Catalog;
 use ashlar_format::header::PageKind;
-use ashlar_format::ids::{GroupKey, ShardId};
+use ashlar_format::ids::{GroupKey, Key, ShardId};
 use ashlar_format::location::Pointer;
-use ashlar_format::page::{DELTA_ENTRIES_MAX, Directory, StoredLeaf, encode_delta, encode_directory};
+use ashlar_format::page::{DELTA_ENTRIES_MAX, Directory, StoredLeaf, Value, encode_delta, encode_directory};
 use ashlar_format::root::ShardRoot;
 
-use super::{CheckpointError, shard_ids};
+use super::{CheckpointError, UPDATES_IN_A_TURN, shard_ids};
 use crate::map::index::LOWEST;
 use crate::map::shard::Shard;
 use crate::pool::Pool;
@@ -18,6 +18,8 @@ use crate::writer::pages::{AppendError, NewPage};
 
 /// Leaves or nodes of indexes that are written together.
 const LEAVES_AT_A_TIME: usize = 256;
+/// Leaves that are encoded in one turn: hosts' operations wait for its end.
+const LEAVES_IN_A_TURN: usize = 4;
 
 impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
@@ -58,18 +60,29 @@ impl<W: World> Pool<W> {
         let mut owners = Vec::new();
         let mut pages = Vec::new();
         for id in shard_ids() {
-            let updates = self.with_shard(id, |shard| shard.buffer.freezing());
-            // A shard may have a great many: hosts go on in between.
-            self.world.yield_now().await;
-            for chunk in updates.chunks(DELTA_ENTRIES_MAX) {
+            for chunk in self.freezing(id).await.chunks(DELTA_ENTRIES_MAX) {
                 owners.push(id);
                 pages.push(NewPage::of_map(PageKind::Delta, id, LOWEST, encode_delta(chunk)));
+                self.world.yield_now().await;
             }
         }
         let pointers = self.append_map(pages).await?;
         let mut written: BTreeMap<ShardId, Vec<Pointer>> = BTreeMap::new();
         owners.into_iter().zip(pointers).for_each(|(id, page)| written.entry(id).or_default().push(page));
         Ok(written)
+    }
+
+    /// What is to be written of a shard's updates, in order. It may have a great many: hosts go on
+    /// in between.
+    async fn freezing(&self, id: ShardId) -> Vec<(Key, Value)> {
+        let mut found = Vec::new();
+        for first in (0..).step_by(UPDATES_IN_A_TURN) {
+            let some = self.with_shard(id, |shard| shard.buffer.freezing_from(first, UPDATES_IN_A_TURN));
+            let Some(some) = some else { break };
+            found.extend(some);
+            self.world.yield_now().await;
+        }
+        self.with_shard(id, |shard| shard.buffer.freezing(found))
     }
 
     /// Writes each shard's directories, the first ones of all shards together, and so on.
@@ -107,6 +120,8 @@ impl<W: World> Pool<W> {
                 due.extend(pages.into_iter().map(|(key, bytes)| (id, key, bytes)));
                 if due.len() >= LEAVES_AT_A_TIME {
                     self.write_index_leaves(std::mem::take(&mut due)).await?;
+                } else if due.len().is_multiple_of(LEAVES_IN_A_TURN) {
+                    self.world.yield_now().await;
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Garbage collection empties segments of which little lives.
 //!
-//! Collection for space empties a segment without a pause. For a rebuild or a rebalance it empties
-//! a segment in parts ([`emptying`]), and hosts have their share of the time between two parts.
+//! It empties a segment in parts ([`emptying`]): upkeep does between two of them what is more
+//! urgent. Collection for space has no pause between two; for a rebuild or a rebalance hosts have
+//! their share of the time there.
 
 pub(crate) mod emptying;
 mod pages;

@@ -6,6 +6,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use ashlar_block::{IoError, World};
 use ashlar_format::header::PageKind;
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, Layer, ShardId};
+use ashlar_format::location::Pointer;
 use ashlar_format::page::{
     DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
 };
@@ -22,6 +23,18 @@ const PAGE_ENTRIES: usize = page_entries_max(ashlar_format::page::PAGE_LAYERS_MA
 
 /// Pages of deltas that are compacted at a time, at most.
 const COMPACTED_PAGES_MAX: usize = 64;
+
+/// Updates of a buffer that are looked at, or encoded, in one turn, nearly: hosts' operations wait
+/// for its end.
+const UPDATES_IN_A_TURN: usize = 1024;
+/// The same of groups that are held.
+const GROUPS_IN_A_TURN: usize = 512;
+
+/// What durable deltas say of a group: its updates in order.
+struct Settled {
+    group: GroupKey,
+    updates: Vec<(Key, Value)>,
+}
 
 /// What a group says when its runs are put together: newest values, and what they hide.
 #[derive(Default)]
@@ -74,41 +87,98 @@ pub(crate) enum Merging {
 
 impl<W: World> Pool<W> {
     /// Moves what a shard's buffer has in durable deltas into runs; its deltas go.
+    ///
+    /// A buffer may have a great many updates, and hosts go on in between. Upkeep does this, and
+    /// all checkpoints: none comes until the runs say what the deltas said.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
-        let entries = self.with_shard(id, |shard| shard.buffer.settled());
-        let groups: BTreeSet<GroupKey> =
-            entries.iter().map(|(key, _)| GroupKey::of(key.family, key.lba)).collect();
-        let held = self.hold(id, groups.iter().copied().collect()).await;
-        let mut closed = held.unreadable.clone();
-        closed.extend(self.merge_crowded(id, groups.difference(&held.unreadable)).await?);
-        let (kept, entries): (Vec<_>, Vec<_>) =
-            entries.into_iter().partition(|(key, _)| closed.contains(&GroupKey::of(key.family, key.lba)));
-        let mut groups: BTreeMap<GroupKey, Vec<PageEntry>> = BTreeMap::new();
-        // An absence that hides nothing would be a run of nothing, which no merge ever comes to.
-        let written: Vec<&(Key, Value)> = self.with_shard(id, |shard| {
-            entries.iter().filter(|(key, value)| value.is_some() || shard.may_have_runs(key)).collect()
+        let settled = self.settled_by_group(id).await;
+        let mut held = Vec::new();
+        for some in settled.chunks(GROUPS_IN_A_TURN) {
+            held.push(self.hold(id, some.iter().map(|of| of.group).collect()).await);
+        }
+        let mut closed: BTreeSet<GroupKey> = held.iter().flat_map(|some| &some.unreadable).copied().collect();
+        let open = settled.iter().map(|of| of.group).filter(|group| !closed.contains(group));
+        let unmergeable = self.merge_crowded(id, open).await?;
+        closed.extend(unmergeable);
+        let (kept, settled): (Vec<_>, Vec<_>) =
+            settled.into_iter().partition(|of| closed.contains(&of.group));
+        let runs = self.write_settled(id, &settled).await?;
+        for (of, run) in settled.iter().zip(runs) {
+            self.replace_by_run(id, of, run);
+            self.world.yield_now().await;
+        }
+        self.with_shard(id, |shard| {
+            shard.deltas.clear().into_iter().for_each(|old| self.space.ledger.discard_page(old));
+            kept.iter().for_each(|of| shard.buffer.unsettle(&of.updates));
         });
-        for (key, value) in written {
-            let block = (key.lba.0 % GIB_BLOCKS) as u32;
-            groups.entry(GroupKey::of(key.family, key.lba)).or_default().push(PageEntry {
-                block,
+        for some in held {
+            drop(some);
+            self.world.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// What durable deltas say of each group.
+    async fn settled_by_group(&self, id: ShardId) -> Vec<Settled> {
+        let mut all: Vec<Settled> = Vec::new();
+        let mut next = None;
+        loop {
+            let (updates, behind) =
+                self.with_shard(id, |shard| shard.buffer.settled_from(next, UPDATES_IN_A_TURN));
+            let group = |(key, _): &(Key, Value)| GroupKey::of(key.family, key.lba);
+            let of_groups = updates.chunk_by(|one, other| group(one) == group(other));
+            all.extend(of_groups.map(|of| Settled { group: group(&of[0]), updates: of.to_vec() }));
+            if behind.is_none() {
+                return all;
+            }
+            next = behind;
+            self.world.yield_now().await;
+        }
+    }
+
+    /// Writes a run for each of these groups, if it is to have one.
+    async fn write_settled(&self, id: ShardId, settled: &[Settled]) -> Result<Vec<Option<Run>>, AppendError> {
+        let (mut pages, mut entries) = (Vec::new(), Vec::with_capacity(settled.len()));
+        let mut encoded = 0;
+        for of in settled {
+            entries.push(self.entries_of_run(id, of));
+            let of_group = entries.last().expect("pushed");
+            pages.extend(pages_of_run(id, of.group, of_group));
+            encoded += of_group.len();
+            if encoded >= UPDATES_IN_A_TURN {
+                encoded = 0;
+                self.world.yield_now().await;
+            }
+        }
+        let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
+        let run = |entries: Vec<PageEntry>| (!entries.is_empty()).then(|| run_of(&entries, &mut pointers));
+        Ok(entries.into_iter().map(run).collect())
+    }
+
+    /// What a run says in the place of these updates. An absence that hides nothing would be a run
+    /// of nothing, which no merge ever comes to.
+    fn entries_of_run(&self, id: ShardId, settled: &Settled) -> Vec<PageEntry> {
+        self.with_shard(id, |shard| {
+            let is_said = |(key, value): &&(Key, Value)| value.is_some() || shard.may_have_runs(key);
+            let entry = |(key, value): &(Key, Value)| PageEntry {
+                block: (key.lba.0 % GIB_BLOCKS) as u32,
                 layer: key.layer,
                 value: *value,
-            });
-        }
-        let runs = self.write_runs(id, groups.into_iter().collect()).await?;
+            };
+            settled.updates.iter().filter(is_said).map(entry).collect()
+        })
+    }
+
+    /// The group's run says what updates of it said. It names again what was displaced while it was
+    /// written, which its merge will discard.
+    fn replace_by_run(&self, id: ShardId, settled: &Settled, run: Option<Run>) {
         let displaced = self.with_shard(id, |shard| {
-            runs.into_iter().for_each(|(group, run)| shard.push_run(group, run));
-            shard.deltas.clear().into_iter().for_each(|old| self.space.ledger.discard_page(old));
-            shard.buffer.unsettle(&kept);
-            shard.buffer.distributed(&entries)
+            run.into_iter().for_each(|run| shard.push_run(settled.group, run));
+            shard.buffer.distributed(&settled.updates)
         });
-        // The runs name again what was displaced while they were written; their merge will discard
-        // it.
         for (key, value) in displaced {
             value.into_iter().for_each(|pointer| self.space.ledger.credit(key.family, pointer.location));
         }
-        Ok(())
     }
 
     /// Takes the oldest pages of a shard's deltas out of their chain, so few that a checkpoint has
@@ -141,41 +211,28 @@ impl<W: World> Pool<W> {
     async fn merge_crowded(
         &self,
         id: ShardId,
-        groups: impl Iterator<Item = &GroupKey>,
+        groups: impl Iterator<Item = GroupKey>,
     ) -> Result<BTreeSet<GroupKey>, AppendError> {
         let mut closed = BTreeSet::new();
         for group in groups {
-            let crowded = self.with_shard(id, |shard| shard.is_crowded(*group));
-            if crowded && self.merge(id, *group).await? == Merging::Unreadable {
-                closed.insert(*group);
+            let crowded = self.with_shard(id, |shard| shard.is_crowded(group));
+            if crowded && self.merge(id, group).await? == Merging::Unreadable {
+                closed.insert(group);
             }
         }
         Ok(closed)
     }
 
-    /// Writes one run for each group.
-    async fn write_runs(
+    /// Writes a run of a group.
+    async fn write_run(
         &self,
         id: ShardId,
-        groups: Vec<(GroupKey, Vec<PageEntry>)>,
-    ) -> Result<Vec<(GroupKey, Run)>, AppendError> {
-        let pages_of = |(group, entries): &(GroupKey, Vec<PageEntry>)| {
-            let page = |chunk| NewPage::of_map(PageKind::Map, id, *group, encode_map_page(chunk));
-            entries.chunks(PAGE_ENTRIES).map(page).collect::<Vec<_>>()
-        };
-        let pages = groups.iter().flat_map(pages_of).collect();
+        group: GroupKey,
+        entries: &[PageEntry],
+    ) -> Result<Run, AppendError> {
+        let pages = pages_of_run(id, group, entries).collect();
         let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
-        let run = |(group, entries): (GroupKey, Vec<PageEntry>)| {
-            let mut filter = Filter::default();
-            entries.iter().for_each(|entry| filter.add(entry.block));
-            let page = |chunk: &[PageEntry]| PageRef {
-                first_block: chunk[0].block,
-                entries: chunk.len() as u16,
-                pointer: pointers.next().expect("a pointer for each page"),
-            };
-            (group, Run::Pages { filter, pages: entries.chunks(PAGE_ENTRIES).map(page).collect() })
-        };
-        Ok(groups.into_iter().map(run).collect())
+        Ok(run_of(entries, &mut pointers))
     }
 
     /// Puts the runs of a group together, and discards what they and the buffer hid.
@@ -206,9 +263,9 @@ impl<W: World> Pool<W> {
             .map(|((block, layer), value)| PageEntry { block, layer, value })
             .collect();
         let written =
-            if entries.is_empty() { Vec::new() } else { self.write_runs(id, vec![(group, entries)]).await? };
+            if entries.is_empty() { None } else { Some(self.write_run(id, group, &entries).await?) };
         self.with_shard(id, |shard| {
-            shard.install_merged(group, &runs, written.into_iter().next().map(|(_, run)| run));
+            shard.install_merged(group, &runs, written);
             shard.buffer.forget_absences(&absent);
         });
         self.space.ledger.discard_all(group.family, merged.hidden);
@@ -255,4 +312,22 @@ impl<W: World> Pool<W> {
         }
         Ok(merged)
     }
+}
+
+/// The pages of a run of these entries.
+fn pages_of_run(id: ShardId, group: GroupKey, entries: &[PageEntry]) -> impl Iterator<Item = NewPage> {
+    let page = move |chunk: &[PageEntry]| NewPage::of_map(PageKind::Map, id, group, encode_map_page(chunk));
+    entries.chunks(PAGE_ENTRIES).map(page)
+}
+
+/// The run whose pages these are, which are where the next pointers say.
+fn run_of(entries: &[PageEntry], pointers: &mut impl Iterator<Item = Pointer>) -> Run {
+    let mut filter = Filter::default();
+    entries.iter().for_each(|entry| filter.add(entry.block));
+    let page = |chunk: &[PageEntry]| PageRef {
+        first_block: chunk[0].block,
+        entries: chunk.len() as u16,
+        pointer: pointers.next().expect("a pointer for each page"),
+    };
+    Run::Pages { filter, pages: entries.chunks(PAGE_ENTRIES).map(page).collect() }
 }

@@ -16,26 +16,31 @@
 //! 4. Upkeep ends only after all lanes: nothing is written behind a pool's last root.
 //! 5. Columns that no root knows at their new place yet are bounded: after a crash they are copied
 //!    again.
+//! 6. Nothing that a lane has begun to write is on its way when its chunks are given back.
+//!
+//! Where hosts are to have no share of the time, a lane reads ahead, and writes a step while it
+//! works on the next one: drives and processor do not wait for each other.
 
 pub(crate) mod policy;
 
 use std::cell::Cell;
 use std::mem::take;
 use std::ops::Range;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
-use ashlar_raid::ChunkAddr;
-use futures_util::future::{join_all, select};
+use ashlar_raid::{ChunkAddr, Geometry};
+use bytes::Bytes;
+use futures_util::future::{LocalBoxFuture, MaybeDone, join_all, maybe_done, poll_immediate, select};
 use tokio::sync::Notify;
 
 use crate::base::activity::Activity;
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
-use crate::reader::scan::{Expected, Image, Pieces};
+use crate::reader::scan::{Ahead, Expected, Image, Pieces};
 use crate::space::segments::{NewPlace, Segment, Segments, pin};
 use policy::{Conditions, Pacing, pacing, unsettled_columns_max};
 
@@ -59,9 +64,14 @@ pub(crate) struct Lane {
     next_row: u32,
     /// What has been read beyond that, by a step of so many rows.
     pieces: Pieces,
-    step_rows: u32,
+    pacing: Option<Pacing>,
+    /// What the step before has read is being written.
+    writing: Option<Writing>,
     bytes_written: u64,
 }
+
+/// Whether all columns have been written.
+type Writing = Pin<Box<MaybeDone<LocalBoxFuture<'static, bool>>>>;
 
 impl Lane {
     /// How many columns go.
@@ -109,6 +119,11 @@ impl Relocation {
     /// Columns that no root knows where they are yet.
     pub fn unsettled_columns(&self) -> usize {
         self.unsettled_columns.get()
+    }
+
+    /// So many columns are elsewhere, or are another drive's, since the newest root.
+    pub fn moved(&self, columns: usize) {
+        self.unsettled_columns.set(self.unsettled_columns.get() + columns);
     }
 
     /// A root says where so many of them are.
@@ -178,8 +193,9 @@ impl<W: World> Pool<W> {
             purpose,
             places,
             next_row: 0,
-            pieces: Pieces::new(),
-            step_rows: 0,
+            pieces: Pieces::default(),
+            pacing: None,
+            writing: None,
             bytes_written: 0,
         })
     }
@@ -223,7 +239,16 @@ impl<W: World> Pool<W> {
     }
 
     /// Copies some rows, and moves the columns after the last of them.
-    pub async fn lane_step(&self, lane: &mut Lane) -> Relocated {
+    pub async fn lane_step(self: &Rc<Self>, lane: &mut Lane) -> Relocated {
+        let stands = self.try_lane_step(lane).await;
+        if stands != Relocated::Part {
+            // Its chunks may be another segment's from now on.
+            let _ = self.written(lane).await;
+        }
+        stands
+    }
+
+    async fn try_lane_step(self: &Rc<Self>, lane: &mut Lane) -> Relocated {
         if !self.lane_may_go_on(lane) {
             return Relocated::GivenUp;
         }
@@ -263,8 +288,7 @@ impl<W: World> Pool<W> {
             return Relocated::GivenUp;
         }
         self.space.segments.borrow_mut().end_move(lane.segment, self.writer.lsns.next());
-        let unsettled = &self.jobs.relocation.unsettled_columns;
-        unsettled.set(unsettled.get() + lane.columns());
+        self.jobs.relocation.moved(lane.columns());
         tracing::debug!("{}: {:?} relocated", lane.segment, lane.places);
         Relocated::Whole
     }
@@ -294,13 +318,10 @@ impl<W: World> Pool<W> {
         self.next_lane_may_begin();
     }
 
-    async fn copy_rows(&self, lane: &mut Lane) -> Result<Relocated, Relocated> {
+    async fn copy_rows(self: &Rc<Self>, lane: &mut Lane) -> Result<Relocated, Relocated> {
         let (_pin, geometry) = pin(&self.space.segments, lane.segment).ok_or(Relocated::GivenUp)?;
         let extents = self.space.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
-        let step_rows = self.lane_pacing().step_rows;
-        if step_rows != lane.step_rows {
-            (lane.step_rows, lane.pieces) = (step_rows, Pieces::new());
-        }
+        let step_rows = self.pace_lane(lane, &geometry);
         let end = lane.next_row + step_rows;
         let mut image = Image::in_steps(self, &geometry, step_rows, take(&mut lane.pieces));
         let mut copied = Copied::new(&lane.places);
@@ -322,7 +343,22 @@ impl<W: World> Pool<W> {
             }
         }
         self.write_copied(lane, &mut copied).await?;
+        self.written(lane).await?;
         Ok(Relocated::Whole)
+    }
+
+    /// Lets the lane go on at the pace that is now right. Returns the rows of a step. What has been
+    /// read at another pace is read again.
+    fn pace_lane(self: &Rc<Self>, lane: &mut Lane, geometry: &Rc<Geometry>) -> u32 {
+        let pacing = self.lane_pacing();
+        let Pacing { step_rows, steps_ahead, .. } = pacing;
+        let before = lane.pacing.replace(pacing);
+        if before.is_none_or(|before| (before.step_rows, before.steps_ahead) != (step_rows, steps_ahead)) {
+            let rows = self.identity.segment_rows;
+            let ahead = || Ahead::new(self, geometry, rows, step_rows, steps_ahead);
+            lane.pieces = if steps_ahead > 0 { Pieces::ahead(ahead()) } else { Pieces::default() };
+        }
+        step_rows
     }
 
     /// Reads what the columns hold of the batch at `row`. Returns its rows.
@@ -342,24 +378,43 @@ impl<W: World> Pool<W> {
         Ok(found.header.rows)
     }
 
-    /// Writes what has been copied to where the columns go, all at once.
-    async fn write_copied(&self, lane: &mut Lane, copied: &mut Copied) -> Result<(), Relocated> {
+    /// Writes what has been copied to where the columns go, all at once; where the lane reads ahead
+    /// the next step goes on meanwhile.
+    async fn write_copied(self: &Rc<Self>, lane: &mut Lane, copied: &mut Copied) -> Result<(), Relocated> {
+        self.written(lane).await?;
         let (rows, columns) = copied.take();
         if rows.is_empty() {
             return Ok(());
         }
-        let bytes: usize = columns.iter().map(Vec::len).sum();
-        let writes = lane.places.iter().zip(columns).map(|(place, column)| {
-            let bytes = AlignedBuf::copy_of(&column).freeze();
-            self.array.write_chunk(place.chunk, rows.start, bytes)
+        let bytes = columns.iter().map(Vec::len).sum::<usize>() as u64;
+        let chunks = lane.places.iter().map(|place| place.chunk);
+        let writes: Vec<(ChunkAddr, Bytes)> =
+            chunks.zip(columns.iter().map(|column| AlignedBuf::copy_of(column).freeze())).collect();
+        let pool = self.clone();
+        let write_all: LocalBoxFuture<'static, bool> = Box::pin(async move {
+            let write = |(chunk, bytes)| pool.array.write_chunk(chunk, rows.start, bytes);
+            join_all(writes.into_iter().map(write)).await.into_iter().all(|is_written| is_written)
         });
-        if !join_all(writes).await.into_iter().all(|is_written| is_written) {
-            return Err(Relocated::GivenUp);
+        let mut writing = Box::pin(maybe_done(write_all));
+        // Drives have it from here on.
+        poll_immediate(writing.as_mut()).await;
+        lane.writing = Some(writing);
+        lane.bytes_written += bytes;
+        self.jobs.relocation.bytes_begun.set(self.jobs.relocation.bytes_begun.get() + bytes);
+        self.relocated_bytes(lane.purpose, bytes);
+        if lane.pacing.is_some_and(|pacing| pacing.steps_ahead > 0) {
+            Ok(())
+        } else {
+            self.written(lane).await
         }
-        lane.bytes_written += bytes as u64;
-        self.jobs.relocation.bytes_begun.set(self.jobs.relocation.bytes_begun.get() + bytes as u64);
-        self.relocated_bytes(lane.purpose, bytes as u64);
-        Ok(())
+    }
+
+    /// What the step before has read is written, if drives have taken it.
+    async fn written(&self, lane: &mut Lane) -> Result<(), Relocated> {
+        let Some(mut writing) = lane.writing.take() else { return Ok(()) };
+        writing.as_mut().await;
+        let is_written = writing.as_mut().take_output().expect("it is awaited once");
+        if is_written { Ok(()) } else { Err(Relocated::GivenUp) }
     }
 
     fn relocated_bytes(&self, purpose: Purpose, bytes: u64) {

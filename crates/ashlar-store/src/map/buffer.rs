@@ -284,35 +284,59 @@ impl Buffer {
         self.freezing = true;
     }
 
-    /// What the running checkpoint writes, in order.
-    pub fn freezing(&self) -> Vec<(Key, Value)> {
+    /// What the running checkpoint writes of the keys that were put from the `first` on, so many of
+    /// them. `None`: they are no more.
+    pub fn freezing_from(&self, first: usize, keys: usize) -> Option<Vec<(Key, Value)>> {
         let frozen = self.epoch.other();
+        let noted = self.noted[turn(frozen)].get(first..).filter(|noted| !noted.is_empty())?;
         let update = |key: &Key| {
             let update = self.leaves.get(&RangeKey::of(key))?.get(block_of(key))?;
             (update.epoch == frozen).then(|| (*key, update.value()))
         };
-        let mut updates: Vec<_> = self.noted[turn(frozen)].iter().filter_map(update).collect();
-        updates.extend(self.replaced.iter().map(|(key, value)| (*key, *value)));
-        updates.sort_unstable_by_key(|(key, _)| *key);
-        updates
+        Some(noted[..keys.min(noted.len())].iter().filter_map(update).collect())
     }
 
-    /// What is in durable deltas, in order.
-    pub fn settled(&self) -> Vec<(Key, Value)> {
-        let updates = self.leaves.iter().flat_map(|(range, leaf)| {
-            let settled = leaf.updates.iter().filter(|update| update.epoch == Epoch::Settled);
-            settled.map(|update| (range.key(update.block), update.value()))
+    /// All that the running checkpoint writes, in order: `found` by [`Self::freezing_from`], and
+    /// what newer updates have replaced.
+    pub fn freezing(&self, mut found: Vec<(Key, Value)>) -> Vec<(Key, Value)> {
+        found.extend(self.replaced.iter().map(|(key, value)| (*key, *value)));
+        found.sort_unstable_by_key(|(key, _)| *key);
+        // Some were replaced after they had been found.
+        found.dedup_by_key(|(key, _)| *key);
+        found
+    }
+
+    /// What is in durable deltas, in order, of the groups from `first` on, each of them whole: so
+    /// many that `updates` have been looked at. And the group to go on with.
+    pub fn settled_from(
+        &self,
+        first: Option<GroupKey>,
+        updates: usize,
+    ) -> (Vec<(Key, Value)>, Option<GroupKey>) {
+        let first = first.map_or(Bound::Unbounded, |group| {
+            Bound::Included(RangeKey::first(group.family, group.first_block()))
         });
-        let mut updates: Vec<_> = updates.collect();
-        updates.sort_unstable_by_key(|(key, _)| *key);
-        updates
+        let (mut settled, mut looked_at, mut last) = (Vec::new(), 0, None);
+        for (range, leaf) in self.leaves.range((first, Bound::Unbounded)) {
+            let group = GroupKey::of(range.family, range.key(0).lba);
+            if looked_at >= updates && last != Some(group) {
+                return (in_order(settled), Some(group));
+            }
+            last = Some(group);
+            looked_at += leaf.updates.len();
+            let of_leaf = leaf.updates.iter().filter(|update| update.epoch == Epoch::Settled);
+            settled.extend(of_leaf.map(|update| (range.key(update.block), update.value())));
+        }
+        (in_order(settled), None)
     }
 
-    /// The checkpoint is durable. `on_disk`: whether a key's group has runs.
-    pub fn settle(&mut self, on_disk: impl Fn(&Key) -> bool) {
+    /// The checkpoint is durable: so many of the updates that it wrote settle. `on_disk`: whether a
+    /// key's group has runs. Whether others are left to settle.
+    pub fn settle(&mut self, updates: usize, on_disk: impl Fn(&Key) -> bool) -> bool {
         let frozen = self.epoch.other();
         let mut noted = std::mem::take(&mut self.noted[turn(frozen)]);
-        for key in noted.drain(..) {
+        let left = noted.len().saturating_sub(updates);
+        for key in noted.drain(left..) {
             let Some(leaf) = self.leaves.get_mut(&RangeKey::of(&key)) else { continue };
             let Ok(at) = leaf.find(block_of(&key)) else { continue };
             let update = &mut leaf.updates[at];
@@ -326,10 +350,13 @@ impl Buffer {
                 self.forget(&key, |_| true);
             }
         }
-        noted.shrink_to(NOTED_KEPT);
+        if left == 0 {
+            noted.shrink_to(NOTED_KEPT);
+            self.freezing = false;
+            self.replaced.clear();
+        }
         self.noted[turn(frozen)] = noted;
-        self.freezing = false;
-        self.replaced.clear();
+        self.freezing
     }
 
     /// Removes the leaf if nothing is left in it.
@@ -362,7 +389,7 @@ impl Buffer {
         true
     }
 
-    /// `entries`, taken from [`Buffer::settled`], have become part of a run. Returns those that
+    /// `entries`, of [`Buffer::settled_from`], have become part of a run. Returns those that
     /// were displaced in the meantime: the run brings them back, so they are to be counted again.
     pub fn distributed(&mut self, entries: &[(Key, Value)]) -> Vec<(Key, Value)> {
         let displaced = |(key, value): &&(Key, Value)| {
@@ -411,6 +438,12 @@ impl Buffer {
         });
         updates.collect()
     }
+}
+
+/// A range holds the blocks of a layer together; by key those of all layers are.
+fn in_order(mut updates: Vec<(Key, Value)>) -> Vec<(Key, Value)> {
+    updates.sort_unstable_by_key(|(key, _)| *key);
+    updates
 }
 
 /// A key's block within its range.

@@ -119,10 +119,11 @@ impl Shard {
         may_have_runs(&self.index, key)
     }
 
-    /// What the running checkpoint has written is in durable deltas.
-    pub fn settle(&mut self) {
+    /// What the running checkpoint has written is in durable deltas: so many updates of it settle.
+    /// Whether others are left.
+    pub fn settle(&mut self, updates: usize) -> bool {
         let index = &self.index;
-        self.buffer.settle(|key| may_have_runs(index, key));
+        self.buffer.settle(updates, |key| may_have_runs(index, key))
     }
 
     /// The shard's blocks in `blocks` read as zeros from now on. Where a leaf is not in memory each

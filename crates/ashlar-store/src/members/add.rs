@@ -13,7 +13,6 @@ use ashlar_format::superblock::{DriveClass, Superblock};
 use ashlar_raid::{DriveLayout, Member};
 
 use crate::members::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
-use crate::members::largest::Largest;
 use crate::members::{OPEN_ANSWER_MAX, has_never_had_a_root};
 use crate::pool::Pool;
 use crate::space::segments::Stripe;
@@ -174,22 +173,14 @@ impl<W: World> Pool<W> {
             return Err(AddError::TooSmall { bytes: size_bytes, needed });
         }
         let layout = layout(size_bytes, chunk_bytes);
-        let mut chunks = self.space.segments.borrow().chunks_of_drives();
+        let mut chunks: Vec<u64> =
+            self.space.segments.borrow().chunks_of_drives().map(|(_, count)| count).collect();
         chunks.push(u64::from(layout.chunk_count));
         let largest = self.largest(chunks.len());
         if largest.holds(chunks) {
             return Ok(layout);
         }
         Err(AddError::TooManySegments { bytes_max: largest.bytes() })
-    }
-
-    /// How large the pool can be with so many drives.
-    pub fn largest(&self, drives: usize) -> Largest {
-        Largest {
-            stripe: Stripe::of(self.identity.level, drives),
-            chunk_bytes: self.identity.chunk_bytes(),
-            segment_numbers: self.identity.segment_numbers,
-        }
     }
 
     fn superblock_of(&self, drive: DriveId, device: &W::Device, layout: DriveLayout) -> Superblock {

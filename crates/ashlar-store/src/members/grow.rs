@@ -75,7 +75,8 @@ impl<W: World> Pool<W> {
 
     /// Whether the pool may have so many chunks more.
     fn check_room(&self, drive: DriveId, chunks: u32) -> Result<(), GrowError> {
-        let grown = self.space.segments.borrow().chunks_of_drives_with(drive, chunks);
+        let more = |(id, count)| if id == drive { count + u64::from(chunks) } else { count };
+        let grown: Vec<u64> = self.space.segments.borrow().chunks_of_drives().map(more).collect();
         let largest = self.largest(grown.len());
         if largest.holds(grown) {
             return Ok(());

@@ -4,8 +4,10 @@
 //! used again. And the first table, which has an area of fixed size, lists all segments that hold
 //! the segment table: the smaller segments are, the more of these there are for each segment.
 
+use ashlar_block::World;
 use ashlar_format::table::TABLE_AREA_BYTES;
 
+use crate::pool::Pool;
 use crate::space::segments::{NUMBERS_PER_SEGMENT, Stripe};
 use crate::space::stripes::Stripes;
 
@@ -52,6 +54,17 @@ impl Largest {
 
     fn columns(self) -> u64 {
         (self.stripe.data + self.stripe.parity) as u64
+    }
+}
+
+impl<W: World> Pool<W> {
+    /// How large the pool can be with so many drives.
+    pub fn largest(&self, drives: usize) -> Largest {
+        Largest {
+            stripe: Stripe::of(self.identity.level, drives),
+            chunk_bytes: self.identity.chunk_bytes(),
+            segment_numbers: self.identity.segment_numbers,
+        }
     }
 }
 

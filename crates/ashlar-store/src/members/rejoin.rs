@@ -15,26 +15,24 @@
 //! nothing: it can be added, and is then restored from scratch.
 
 use std::collections::BTreeSet;
-use std::pin::pin;
 
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
 };
-use ashlar_format::ids::{Lsn, RootGeneration};
+
 use ashlar_format::root::{MemberRecord, Root};
 use ashlar_format::superblock::Superblock;
-use ashlar_format::table::SegmentState;
+
 use ashlar_raid::Member;
-use futures_util::future::{Either, select};
 
 use crate::members::add::AddError;
+use crate::members::adopt::Held;
 use crate::members::create::{random_uuid, write_superblock};
 use crate::members::{
     FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses_by_root, read_roots,
 };
 use crate::pool::Pool;
 use crate::recovery::OpenError;
-use crate::space::segments::Segment;
 
 /// Why a drive did not rejoin.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -171,52 +169,24 @@ impl<W: World> Pool<W> {
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
         within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
-        match select(pin!(self.between_checkpoints()), pin!(self.hangs())).await {
-            Either::Left((done, _)) => done?,
-            Either::Right((why, _)) => return Err(why.into()),
-        }
+        let columns = self.columns_held(drive, &held).await;
+        self.between_checkpoints().await?;
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout).using(superblock.drive_bytes));
         // The drive that made up for it makes up for another from now on, if one is missed.
         let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
         self.join(&superblock, Some(record.uuid), makes_good);
-        let columns_kept = self.adopt(&record, new, &held);
+        let adopted = self.adopt(&record, new, columns, &held).await;
         self.try_unreadable_again();
         self.rebuild_at_once();
+        let named = match adopted {
+            Ok(columns_kept) => self.checkpoint_unless_hung().await.map(|()| columns_kept),
+            Err(error) => Err(error),
+        };
         let uuid = superblock.drive_uuid;
-        let named = self.checkpoint_unless_hung().await;
-        named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
+        let columns_kept = named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
         Ok(Rejoined { drive: new, uuid, columns_kept })
-    }
-
-    /// Returns while no checkpoint is on its way. What one says of segments and of members is of
-    /// different moments: a column that changes its drive in between would be on one that the root
-    /// does not name.
-    async fn between_checkpoints(&self) -> Result<(), IoError> {
-        loop {
-            let changed = self.checkpoint.roots.changes();
-            self.halt.check()?;
-            if !self.space.segments.borrow().is_noted() {
-                return Ok(());
-            }
-            changed.await;
-        }
-    }
-
-    /// What the drive holds is its own under its `new` number. Returns how many columns that are.
-    fn adopt(&self, member: &MemberRecord, new: DriveId, held: &Held) -> u64 {
-        let kept = self.space.segments.borrow_mut().adopt(member.drive, new, |segment| held.has(segment));
-        if kept > 0 && held.is_doubtful(member) {
-            let (pool, was) = (&self.name(), member.drive);
-            tracing::warn!(
-                pool,
-                "{new} (before: {was}) lacks roots that it had acknowledged: a scrub checks its \
-                 data"
-            );
-            self.scrub_anew();
-        }
-        kept
     }
 
     /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it
@@ -333,37 +303,6 @@ impl<W: World> Pool<W> {
 fn names_present(root: &Root, member: &MemberRecord) -> bool {
     let is_it = |own: &MemberRecord| (own.drive, own.uuid) == (member.drive, member.uuid);
     root.members.iter().any(|own| is_it(own) && own.state.takes_part())
-}
-
-/// What a drive that was away holds as it should be.
-#[derive(Default)]
-struct Held {
-    /// By which root that is.
-    generation: RootGeneration,
-    /// All batches below it are on the drive, in the places of segments that were placed before it.
-    complete_below: Lsn,
-}
-
-impl Held {
-    /// By a root on the drive.
-    fn by(own: &Root) -> Held {
-        Held { generation: own.generation, complete_below: own.replay_floor }
-    }
-
-    /// Whether the drive that was lost as `member` may have lost what it had said it had written,
-    /// rather than be an old copy: it lacks more than the root that was on its way then.
-    fn is_doubtful(&self, member: &MemberRecord) -> bool {
-        self.generation.0 + 2 < member.since.0
-    }
-
-    /// Whether it holds the column of the segment that lies on it. What was written before that
-    /// root, and placed before it, was there when the root was written; and since then nobody has
-    /// had the chunk but the segment.
-    fn has(&self, segment: &Segment) -> bool {
-        matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned)
-            && segment.last_lsn < self.complete_below
-            && segment.placed_lsn < self.complete_below
-    }
 }
 
 /// Whether `root` lets the pool be opened with those of its drives that work and the ones that are

@@ -1,5 +1,6 @@
 //! Reads segments back after a stop: finds batches, and tells whole ones from torn ones.
 
+mod ahead;
 mod content;
 mod expected;
 
@@ -14,6 +15,7 @@ use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
 use crate::pool::Pool;
 use crate::writer::batch::{IN_FLIGHT_MAX, batch_rows_max};
+pub(crate) use ahead::Ahead;
 use content::Content;
 pub(crate) use expected::{Expected, Generation};
 
@@ -39,7 +41,18 @@ pub(crate) struct Image<'a, W: World> {
 }
 
 /// What has been read of a segment: for each piece its columns.
-pub(crate) type Pieces = BTreeMap<u32, Vec<Column>>;
+#[derive(Default)]
+pub(crate) struct Pieces {
+    read: BTreeMap<u32, Vec<Column>>,
+    ahead: Option<Ahead>,
+}
+
+impl Pieces {
+    /// Nothing yet. What comes next is read ahead.
+    pub fn ahead(ahead: Ahead) -> Self {
+        Pieces { read: BTreeMap::new(), ahead: Some(ahead) }
+    }
+}
 
 /// One column of a piece: whole, or sector by sector where a part of it is unreadable.
 pub(crate) enum Column {
@@ -64,12 +77,25 @@ impl Column {
     }
 }
 
+/// Reads all columns of these rows.
+async fn read_rows<W: World>(pool: &Pool<W>, geometry: &Geometry, rows: Range<u32>) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (column, read) in pool.array.read_all(geometry, &rows).await.into_iter().enumerate() {
+        columns.push(match read {
+            Ok(buf) => Column::Whole(buf),
+            Err(DeviceError::Gone) => Column::Parts(rows.clone().map(|_| None).collect()),
+            Err(_) => Column::Parts(pool.array.read_each(geometry, column, rows.clone()).await),
+        });
+    }
+    columns
+}
+
 impl<'a, W: World> Image<'a, W> {
     /// The image of a segment with this geometry.
     pub fn new(pool: &'a Pool<W>, geometry: &'a Geometry) -> Self {
         let (rows, rows_at_a_time) = (pool.identity.segment_rows, ROWS_AT_A_TIME);
         let header_recipes = Recipes::new(geometry.data(), HEADER_COLUMN);
-        Image { pool, geometry, rows, rows_at_a_time, header_recipes, pieces: BTreeMap::new() }
+        Image { pool, geometry, rows, rows_at_a_time, header_recipes, pieces: Pieces::default() }
     }
 
     /// The same for whoever reads while hosts are served.
@@ -96,31 +122,28 @@ impl<'a, W: World> Image<'a, W> {
     /// Reads what of the rows is not in memory yet, and forgets what lies well before them: a
     /// segment may be larger than there is memory for.
     pub async fn load(&mut self, first: u32, end: u32) {
-        self.pieces = self.pieces.split_off(&(first / self.rows_at_a_time));
+        self.pieces.read = self.pieces.read.split_off(&(first / self.rows_at_a_time));
         for piece in first / self.rows_at_a_time..end.min(self.rows).div_ceil(self.rows_at_a_time) {
-            if !self.pieces.contains_key(&piece) {
+            if !self.pieces.read.contains_key(&piece) {
                 let columns = self.read_piece(piece).await;
-                self.pieces.insert(piece, columns);
+                self.pieces.read.insert(piece, columns);
             }
         }
     }
 
-    async fn read_piece(&self, piece: u32) -> Vec<Column> {
-        let rows = piece * self.rows_at_a_time..((piece + 1) * self.rows_at_a_time).min(self.rows);
-        let mut columns = Vec::new();
-        for (column, read) in self.pool.array.read_all(self.geometry, &rows).await.into_iter().enumerate() {
-            columns.push(match read {
-                Ok(buf) => Column::Whole(buf),
-                Err(DeviceError::Gone) => Column::Parts(rows.clone().map(|_| None).collect()),
-                Err(_) => Column::Parts(self.pool.array.read_each(self.geometry, column, rows.clone()).await),
-            });
+    async fn read_piece(&mut self, piece: u32) -> Vec<Column> {
+        if let Some(ahead) = &mut self.pieces.ahead
+            && let Some(columns) = ahead.piece(piece).await
+        {
+            return columns;
         }
-        columns
+        let rows = piece * self.rows_at_a_time..((piece + 1) * self.rows_at_a_time).min(self.rows);
+        read_rows(self.pool, self.geometry, rows).await
     }
 
     /// One sector, as its drive gave it. Its rows must have been loaded.
     fn sector(&self, column: usize, row: u32) -> Option<&[u8]> {
-        self.pieces[&(row / self.rows_at_a_time)][column].sector((row % self.rows_at_a_time) as usize)
+        self.pieces.read[&(row / self.rows_at_a_time)][column].sector((row % self.rows_at_a_time) as usize)
     }
 
     /// Every way to have the sectors of the column of headers in `rows`.
@@ -338,7 +361,7 @@ impl<'a, W: World> Image<'a, W> {
         let (piece, first) = (rows.start / self.rows_at_a_time, rows.start % self.rows_at_a_time);
         let in_piece = first as usize..(first + header.rows) as usize;
         let is_in_one = rows.end.div_ceil(self.rows_at_a_time) == piece + 1;
-        if let Some(whole) = is_in_one.then(|| self.pieces[&piece][column].rows(in_piece)).flatten() {
+        if let Some(whole) = is_in_one.then(|| self.pieces.read[&piece][column].rows(in_piece)).flatten() {
             return Cow::Borrowed(whole);
         }
         let mut bytes = vec![0; header.rows as usize * SECTOR_BYTES];

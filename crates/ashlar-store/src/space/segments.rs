@@ -30,6 +30,7 @@ mod usable;
 
 use changes::Changes;
 use chunks::FreeChunks;
+pub use columns::HeldColumn;
 pub use moves::{NewPlace, Retired};
 pub use numbers::{NUMBERS_PER_SEGMENT, Numbers};
 pub use pin::{Pin, pin};
@@ -433,16 +434,8 @@ impl Segments {
     }
 
     /// Chunks of each drive.
-    pub fn chunks_of_drives(&self) -> Vec<u64> {
-        self.chunks_total.values().map(|count| u64::from(*count)).collect()
-    }
-
-    /// The same if one of them had so many more.
-    pub fn chunks_of_drives_with(&self, drive: DriveId, more: u32) -> Vec<u64> {
-        let with = |(id, count): (&DriveId, &u32)| {
-            u64::from(*count) + if *id == drive { u64::from(more) } else { 0 }
-        };
-        self.chunks_total.iter().map(with).collect()
+    pub fn chunks_of_drives(&self) -> impl Iterator<Item = (DriveId, u64)> {
+        self.chunks_total.iter().map(|(drive, count)| (*drive, u64::from(*count)))
     }
 
     /// Chunks of these drives.

@@ -119,7 +119,7 @@ pub(crate) enum Task {
     Checkpoint,
     /// Something for the maps.
     Map(MapTask),
-    /// Empty a segment.
+    /// Empty a part of a segment.
     Collect(SegmentId),
     /// Discard the blocks of a deleted volume.
     Purge(VolumeId),

@@ -6,8 +6,9 @@ use ashlar_block::{DriveId, World};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
 
-use crate::jobs::collect::Collected;
+use crate::jobs::collect::emptying::{InParts, Part};
 use crate::jobs::collect::policy::{Candidate, PlacementView, choose_last_resort, choose_victim};
+use crate::jobs::collect::{Collected, Rest};
 use crate::pool::Pool;
 use crate::space::capacity::CHECKPOINT_MIN;
 use crate::space::segments::Segments;
@@ -26,6 +27,10 @@ pub(crate) struct Worth {
     most_free: Cell<u64>,
     /// Deltas have been compacted since hosts changed something.
     compacted: Cell<bool>,
+    /// The segment that is being collected.
+    begun: InParts,
+    /// What collecting it gains.
+    gain_bytes: Cell<u64>,
 }
 
 impl Worth {
@@ -51,6 +56,7 @@ impl Worth {
     /// There is nowhere to collect to, until something changes.
     pub fn give_up(&self) {
         self.fruitless.set(FRUITLESS_MAX);
+        self.begun.forget();
     }
 
     fn is_given_up(&self) -> bool {
@@ -71,12 +77,21 @@ impl<W: World> Pool<W> {
     /// The segment most worth collecting, if every batch below `floor` has been published and
     /// collecting gains anything.
     pub fn victim(&self, segments: &Segments, drives: &[DriveId], floor: Lsn) -> Option<SegmentId> {
-        if self.jobs.collecting.is_given_up() {
+        let begun = self.jobs.collecting.begun.segment(segments);
+        let is_given_up = self.jobs.collecting.is_given_up();
+        if begun.is_none() && is_given_up {
             return None;
         }
         let view = PlacementView { floor, ..self.view(segments, drives) };
         let candidate = |id: SegmentId| Candidate::of(id, segments.get(id)?, &view);
-        if !segments.is_cornered(drives) {
+        let is_cornered = segments.is_cornered(drives);
+        let can_go_on =
+            |id: &SegmentId| !is_cornered && segments.get(*id).is_some_and(|it| !it.is_unmovable());
+        let resumed = begun.filter(can_go_on).and_then(candidate);
+        if resumed.is_some() || is_given_up {
+            return resumed.map(|candidate| candidate.id);
+        }
+        if !is_cornered {
             let candidates = segments.summary().one_of_each(candidate);
             return choose_victim(candidates, self.world.unix_seconds());
         }
@@ -90,19 +105,23 @@ impl<W: World> Pool<W> {
         has_room.then(|| choose_last_resort(segments.summary().one_of_each(sparse))).flatten()
     }
 
-    /// Collects one segment, and notes whether that leads anywhere.
-    pub async fn collect_one(&self, victim: SegmentId) -> Result<(), AppendError> {
-        self.jobs
-            .collecting
-            .collects(self.space.segments.borrow().placeable_data(&self.allocation_targets()));
-        let gain_bytes = self.gain_of_collecting(victim);
-        match self.collect(victim).await? {
-            Collected::Emptied => {}
-            Collected::LeftToCheckpoint => self.ordered_checkpoint().await,
-            Collected::Unmovable => return Ok(()),
+    /// Collects a part of a segment, and notes whether that leads anywhere.
+    pub async fn collect_some(&self, victim: SegmentId) -> Result<Part, AppendError> {
+        let collecting = &self.jobs.collecting;
+        let begun = collecting.begun.segment(&self.space.segments.borrow());
+        if begun != Some(victim) {
+            let free = self.space.segments.borrow().placeable_data(&self.allocation_targets());
+            collecting.collects(free);
+            collecting.gain_bytes.set(self.gain_of_collecting(victim));
         }
-        self.space.pace.gained(gain_bytes, self.world.now());
-        Ok(())
+        let part = self.collect_in_parts(&collecting.begun, victim, Rest::Stays).await?;
+        if let Part::Done(Collected::LeftToCheckpoint) = part {
+            self.ordered_checkpoint().await;
+        }
+        if let Part::Done(Collected::Emptied | Collected::LeftToCheckpoint) = part {
+            self.space.pace.gained(collecting.gain_bytes.get(), self.world.now());
+        }
+        Ok(part)
     }
 }
 

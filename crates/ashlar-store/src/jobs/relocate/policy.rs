@@ -6,9 +6,6 @@ use ashlar_block::SECTOR_BYTES;
 /// long as getting there, and hosts wait behind it.
 const SPINNING_ROWS: u32 = 256;
 
-/// The same where no share of the time is to be left to hosts.
-const SPINNING_ROWS_ALONE: u32 = 1024;
-
 /// Rows that a step copies of flash: what hosts ask for waits behind them, in the drives' queues.
 const FLASH_ROWS: u32 = 16;
 
@@ -24,6 +21,9 @@ const MEMORY_BYTES_MAX: usize = 256 << 20;
 
 /// Of what a lane reads it holds one step, and the beginning of the next.
 const STEPS_IN_MEMORY: usize = 2;
+
+/// Steps that a lane reads ahead where no share of the time is to be left to hosts.
+const STEPS_AHEAD: usize = 2;
 
 /// Columns that are relocated at least until a root says where they are.
 const UNSETTLED_COLUMNS_MIN: u64 = 64;
@@ -58,27 +58,31 @@ pub(crate) struct Conditions {
 pub(crate) struct Pacing {
     pub lanes_max: usize,
     pub step_rows: u32,
+    /// Steps that each reads ahead.
+    pub steps_ahead: usize,
 }
 
 /// How many lanes keep all drives at work. A lane has something to do for each drive of a stripe,
-/// and nothing for the others; it reads and writes in turn, so that it takes two to keep a drive
-/// busy. Where hosts are to have a share of the time one is enough: two that meet on a drive would
-/// have hosts wait for both.
+/// and nothing for the others. Alone it reads ahead: one lane keeps drives busy that seek, and a
+/// second one on the same drives would have them seek for each step; of flash it takes two. Where
+/// hosts are to have a share of the time one is enough: two that meet on a drive would have hosts
+/// wait for both.
 pub(crate) fn pacing(now: &Conditions) -> Pacing {
     let is_alone = now.share >= SHARE_WHOLE;
-    let lanes_wanted = (now.drives / now.columns.max(1)).max(1) * if is_alone { 2 } else { 1 };
+    let lanes_for_stripe = if is_alone && !now.is_spinning { 2 } else { 1 };
+    let lanes_wanted = (now.drives / now.columns.max(1)).max(1) * lanes_for_stripe;
     let rows_wanted = match (now.is_spinning, is_alone) {
-        (true, true) => SPINNING_ROWS_ALONE.min(now.segment_rows),
-        (true, false) => SPINNING_ROWS.min(now.segment_rows),
+        (true, _) => SPINNING_ROWS.min(now.segment_rows),
         (false, true) => FLASH_ROWS_ALONE.min(now.segment_rows / STEPS_MIN),
         (false, false) => FLASH_ROWS.min(now.segment_rows / STEPS_MIN),
     };
-    let row_bytes = now.columns.max(1) * SECTOR_BYTES * STEPS_IN_MEMORY;
+    let steps_ahead = if is_alone { STEPS_AHEAD } else { 0 };
+    let row_bytes = now.columns.max(1) * SECTOR_BYTES * (STEPS_IN_MEMORY + steps_ahead);
     let rows_in_memory = now.memory_bytes.min(MEMORY_BYTES_MAX) / row_bytes;
     let step_rows =
         rows_wanted.min((rows_in_memory / lanes_wanted) as u32).max(FLASH_ROWS.min(rows_wanted)).max(1);
     let lanes_max = lanes_wanted.min(rows_in_memory / step_rows as usize).max(1);
-    Pacing { lanes_max, step_rows }
+    Pacing { lanes_max, step_rows, steps_ahead }
 }
 
 /// Columns that may be relocated until a root says where they are. `moved_max`: those that one

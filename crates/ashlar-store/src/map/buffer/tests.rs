@@ -13,6 +13,28 @@ fn at(slot: u32) -> Value {
     Some(Pointer { location: Location::new(SegmentId(1), 0, slot, 64, Codec::Lz4), crc: 0 })
 }
 
+/// What is in durable deltas: group by group, so that no part of it is lost between two.
+fn settled(buffer: &Buffer) -> Vec<(Key, Value)> {
+    let (mut all, mut next) = buffer.settled_from(None, 1);
+    while let Some(group) = next {
+        let (more, behind) = buffer.settled_from(Some(group), 1);
+        all.extend(more);
+        next = behind;
+    }
+    all
+}
+
+/// What the running checkpoint writes, found key by key.
+fn written(buffer: &Buffer) -> Vec<(Key, Value)> {
+    let found = (0..).map_while(|first| buffer.freezing_from(first, 1)).flatten().collect();
+    buffer.freezing(found)
+}
+
+/// The checkpoint is durable.
+fn settle(buffer: &mut Buffer, on_disk: bool) {
+    while buffer.settle(1, |_| on_disk) {}
+}
+
 #[test]
 fn each_value_is_displaced_once_whatever_part_holds_it() {
     let mut buffer = Buffer::default();
@@ -21,10 +43,10 @@ fn each_value_is_displaced_once_whatever_part_holds_it() {
     buffer.freeze();
     assert_eq!(buffer.set(key(1), at(3), || false), Some(at(2)));
     assert_eq!(buffer.set(key(1), at(4), || false), Some(at(3)), "not the frozen one again");
-    buffer.settle(|_| false);
+    settle(&mut buffer, false);
     assert_eq!(buffer.get(&key(1)), Some(at(4)));
     buffer.freeze();
-    buffer.settle(|_| false);
+    settle(&mut buffer, false);
     assert_eq!(buffer.set(key(1), at(5), || false), Some(at(4)));
     assert_eq!(buffer.len(), 1);
 }
@@ -35,7 +57,7 @@ fn what_is_absent_already_is_no_update() {
     let mut buffer = Buffer::default();
     buffer.set(key(1), None, || true);
     buffer.freeze();
-    buffer.settle(|_| true);
+    settle(&mut buffer, true);
     assert_eq!(buffer.set(key(1), None, || true), Some(None));
     assert_eq!((buffer.fresh_len(), buffer.settled_len()), (0, 1));
 }
@@ -47,15 +69,15 @@ fn an_absence_is_remembered_until_no_delta_or_run_can_bring_the_value_back() {
     assert_eq!(buffer.len(), 0, "nothing to hide");
     buffer.set(key(1), at(1), || false);
     buffer.freeze();
-    buffer.settle(|_| false);
+    settle(&mut buffer, false);
     assert_eq!(buffer.set(key(1), None, || false), Some(at(1)));
     assert_eq!(buffer.get(&key(1)), Some(None), "a delta has the value");
     buffer.freeze();
-    buffer.settle(|_| false);
+    settle(&mut buffer, false);
     assert_eq!(buffer.get(&key(1)), None, "a later delta has the absence");
     buffer.set(key(2), None, || true);
     buffer.freeze();
-    buffer.settle(|_| true);
+    settle(&mut buffer, true);
     assert_eq!(buffer.get(&key(2)), Some(None), "a run may have a value");
 }
 
@@ -69,7 +91,7 @@ fn absences_are_forgotten_once_no_run_says_anything_of_them_and_a_delta_has_them
     buffer.set(next_group, None, || true);
     buffer.freeze();
     buffer.set(key(3), None, || true);
-    buffer.settle(|_| true);
+    settle(&mut buffer, true);
     let absences = buffer.settled_absences(&group);
     assert_eq!(absences, [key(1)], "not a value, not what no delta has, not another group's");
     buffer.set(key(1), at(1), || true);
@@ -77,7 +99,7 @@ fn absences_are_forgotten_once_no_run_says_anything_of_them_and_a_delta_has_them
     assert_eq!(buffer.get(&key(1)), Some(at(1)), "it has been written meanwhile");
     buffer.set(key(2), None, || true);
     buffer.freeze();
-    buffer.settle(|_| true);
+    settle(&mut buffer, true);
     let absences = buffer.settled_absences(&group);
     buffer.forget_absences(&absences);
     assert_eq!((absences, buffer.len()), (vec![key(2), key(3)], 2));
@@ -97,10 +119,10 @@ fn what_is_displaced_while_it_is_distributed_is_counted_again() {
     let mut buffer = Buffer::default();
     buffer.load(key(1), at(1), false);
     buffer.load(key(2), at(2), false);
-    let entries = buffer.settled();
+    let entries = settled(&buffer);
     buffer.set(key(2), at(9), || true);
     assert_eq!(buffer.distributed(&entries), [(key(2), at(2))]);
-    assert!(buffer.settled().is_empty());
+    assert!(settled(&buffer).is_empty());
     assert_eq!(buffer.get(&key(2)), Some(at(9)));
 }
 
@@ -109,11 +131,11 @@ fn what_cannot_be_distributed_is_written_as_deltas_again() {
     let mut buffer = Buffer::default();
     buffer.load(key(1), at(1), false);
     buffer.load(key(2), at(2), false);
-    let entries = buffer.settled();
+    let entries = settled(&buffer);
     buffer.set(key(2), at(9), || true);
     buffer.unsettle(&entries);
     buffer.freeze();
-    assert_eq!(buffer.freezing(), [(key(1), at(1)), (key(2), at(9))]);
+    assert_eq!(written(&buffer), [(key(1), at(1)), (key(2), at(9))]);
 }
 
 #[test]
@@ -168,7 +190,7 @@ impl Plain {
 enum Step {
     Set { key: Key, value: Value, on_disk: bool },
     Freeze,
-    Settle { on_disk: bool },
+    Settle { on_disk: bool, written_meanwhile: Option<(Key, u32)> },
     Distribute { displaced_meanwhile: Option<(Key, Value)> },
 }
 
@@ -188,10 +210,11 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 fn any_step() -> impl Strategy<Value = Step> {
     let displaced = proptest::option::of((any_key(), any_value()));
+    let written = proptest::option::of((any_key(), 0..1000_u32));
     prop_oneof![
         20 => (any_key(), any_value(), any::<bool>()).prop_map(|(key, value, on_disk)| Step::Set { key, value, on_disk }),
         2 => Just(Step::Freeze),
-        2 => any::<bool>().prop_map(|on_disk| Step::Settle { on_disk }),
+        2 => (any::<bool>(), written).prop_map(|(on_disk, written_meanwhile)| Step::Settle { on_disk, written_meanwhile }),
         1 => displaced.prop_map(|displaced_meanwhile| Step::Distribute { displaced_meanwhile }),
     ]
 }
@@ -206,13 +229,20 @@ fn take_step(buffer: &mut Buffer, plain: &mut Plain, step: Step, freezing: &mut 
             plain.freezing = std::mem::take(&mut plain.fresh);
             *freezing = true;
         }
-        Step::Settle { on_disk } if *freezing => {
-            buffer.settle(|_| on_disk);
+        Step::Settle { on_disk, written_meanwhile } if *freezing => {
+            let mut is_more = buffer.settle(1, |_| on_disk);
+            if let Some((key, location)) = written_meanwhile {
+                buffer.set(key, at(location), || true);
+                plain.set(key, at(location), true);
+            }
+            while is_more {
+                is_more = buffer.settle(1, |_| on_disk);
+            }
             plain.settle(on_disk);
             *freezing = false;
         }
         Step::Distribute { displaced_meanwhile } => {
-            let entries = buffer.settled();
+            let entries = settled(&buffer);
             let later = displaced_meanwhile.into_iter();
             later.for_each(|(key, value)| {
                 buffer.set(key, value, || true);
@@ -232,10 +262,10 @@ proptest! {
         for step in steps {
             take_step(&mut buffer, &mut plain, step, &mut freezing);
             prop_assert_eq!(buffer.newest(), plain.newest());
-            prop_assert_eq!(buffer.settled(), plain.settled.clone().into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(settled(&buffer), plain.settled.clone().into_iter().collect::<Vec<_>>());
             if freezing {
-                let written: Vec<_> = plain.freezing.clone().into_iter().collect();
-                prop_assert_eq!(buffer.freezing(), written);
+                let plainly: Vec<_> = plain.freezing.clone().into_iter().collect();
+                prop_assert_eq!(written(&buffer), plainly);
             }
             prop_assert_eq!(buffer.fresh_len(), plain.fresh.len());
             prop_assert_eq!(buffer.len(), plain.newest().len());

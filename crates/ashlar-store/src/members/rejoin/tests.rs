@@ -4,6 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use ashlar_format::location::SegmentId;
 use ashlar_format::root::SLOT_COUNT;
+use ashlar_format::table::SegmentState;
 use ashlar_raid::Level;
 
 use super::*;
@@ -157,26 +158,6 @@ fn a_drive_of_which_no_root_can_be_read_is_taken_once_nothing_of_it_is_needed() 
     restore_while(&pool, |_| true);
     let back = bring_back(&pool, &drives, away, device).expect("it is a member");
     assert_eq!(back.columns_kept, 0);
-}
-
-/// A copy of a drive was put in its place, made before a column came to it: the column lay there by
-/// the table, and what the copy has in its place is something else.
-#[test]
-fn a_drive_brings_the_columns_that_were_written_and_placed_before_its_newest_root() {
-    let (_, pool) = filled();
-    let (segments, root) = (pool.space.segments.borrow(), pool.checkpoint.roots.newest());
-    let is_sealed = |segment: &&Segment| segment.state == SegmentState::Sealed;
-    let segment = segments.iter().map(|(_, segment)| segment).find(is_sealed).expect("one of them");
-    let held = Held::by(&root);
-    let has = |change: &dyn Fn(&mut Segment)| {
-        let mut changed = segment.clone();
-        change(&mut changed);
-        held.has(&changed)
-    };
-    assert!(has(&|_| {}));
-    assert!(!has(&|segment| segment.last_lsn = root.replay_floor), "it lacks a batch");
-    assert!(!has(&|segment| segment.placed_lsn = root.replay_floor), "it lay elsewhere");
-    assert!(!has(&|segment| segment.state = SegmentState::Open), "more may be written to it");
 }
 
 /// A root named a drive nowhere of which its table had columns still: these had gone to the number

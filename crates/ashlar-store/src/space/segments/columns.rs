@@ -12,6 +12,15 @@ use ashlar_raid::{ChunkAddr, Geometry};
 
 use super::{Segment, Segments, Stripe};
 
+/// A column that a drive which comes back has as it should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeldColumn {
+    /// Whose it is.
+    pub segment: SegmentId,
+    /// Where it is on the drive.
+    pub chunk: u32,
+}
+
 impl Segment {
     /// How many of its columns lie on any of the drives.
     pub fn columns_on(&self, drives: &[DriveId]) -> usize {
@@ -48,23 +57,55 @@ impl Segments {
         free.map(|chunks| u64::from(chunks.count())).max().unwrap_or(0)
     }
 
-    /// The drive `from` is `to` from now on, in the same chunks, with those of its columns whose
-    /// segments are `held`. Returns how many they are.
-    pub fn adopt(&mut self, from: DriveId, to: DriveId, held: impl Fn(&Segment) -> bool) -> u64 {
-        let column_held = |(id, segment): (SegmentId, &Segment)| {
-            let column = segment.geometry.columns.iter().position(|column| column.drive == from);
-            column.filter(|_| held(segment)).map(|column| (id, column))
+    /// Columns on the drive of segments that are `held`, from a segment on: so many segments are
+    /// looked at. And the one to go on with.
+    pub fn columns_held(
+        &self,
+        drive: DriveId,
+        from: SegmentId,
+        segments: usize,
+        held: impl Fn(&Segment) -> bool,
+    ) -> (Vec<HeldColumn>, Option<SegmentId>) {
+        let mut rest = self.iter_from(from);
+        let some = rest.by_ref().take(segments).filter(|(_, segment)| held(segment));
+        let column = |(id, segment): (SegmentId, &Segment)| {
+            let column = segment.geometry.columns.iter().find(|column| column.drive == drive)?;
+            Some(HeldColumn { segment: id, chunk: column.chunk })
         };
-        let adopted: Vec<(SegmentId, usize)> = self.iter().filter_map(column_held).collect();
-        for (id, column) in &adopted {
-            let geometry = &self.entries[*id].geometry;
-            let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
-            columns[*column].drive = to;
-            let free = self.free_chunks.get_mut(&to).expect("it is part of the pool");
-            assert!(free.take(columns[*column].chunk), "{id} has a chunk of {to} that is another's");
-            self.change(*id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));
+        let columns = some.filter_map(column).collect();
+        (columns, rest.next().map(|(id, _)| id))
+    }
+
+    /// The chunks of these columns, on a drive that has just become a member, are nobody else's.
+    pub fn keep_chunks(&mut self, drive: DriveId, columns: &[HeldColumn]) {
+        let free = self.free_chunks.get_mut(&drive).expect("it is part of the pool");
+        for HeldColumn { segment, chunk } in columns {
+            assert!(free.take(*chunk), "{segment} has a chunk of {drive} that is another's");
         }
-        adopted.len() as u64
+    }
+
+    /// The drive `from` is `to` from now on, in the same chunk, which is kept for it, with a column
+    /// of a segment that is still `held`. Whether it is: the chunk is free otherwise.
+    pub fn adopt(
+        &mut self,
+        from: DriveId,
+        to: DriveId,
+        column: HeldColumn,
+        held: impl Fn(&Segment) -> bool,
+    ) -> bool {
+        let HeldColumn { segment: id, chunk } = column;
+        let is_it = |column: &ChunkAddr| *column == ChunkAddr { drive: from, chunk };
+        let segment = self.entries.get(id).filter(|segment| held(segment));
+        let column = segment.and_then(|segment| segment.geometry.columns.iter().position(is_it));
+        let Some(column) = column else {
+            self.give_back([ChunkAddr { drive: to, chunk }]);
+            return false;
+        };
+        let geometry = &self.entries[id].geometry;
+        let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
+        columns[column].drive = to;
+        self.change(id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));
+        true
     }
 
     /// Chunks that nothing names may be reserved again.

@@ -37,13 +37,23 @@ impl Segments {
         self.freed_at_a_time()
     }
 
+    /// The same of columns that a drive which comes back has. No bound where that is room for all
+    /// leaves.
+    pub fn adopted_at_a_time(&self) -> usize {
+        let leaves = self.moved_at_a_time();
+        if leaves < self.leaves() { leaves } else { usize::MAX }
+    }
+
+    /// Leaves of the table, at most.
+    fn leaves(&self) -> usize {
+        self.entries.pages_taken() * (PAGE_NUMBERS / LEAF_NUMBERS as usize)
+    }
+
     /// Segments that the pages which one checkpoint writes of the table fill, at most: none in a
     /// small pool, where they all go into the one that is open.
     pub fn filled_by_table(&self) -> usize {
-        let pages = self.entries.pages_taken();
-        let leaves = pages * (PAGE_NUMBERS / LEAF_NUMBERS as usize);
-        let leaves = leaves.min(self.freed_at_a_time() + self.moved_at_a_time() + LEAVES_SEALED);
-        let counts = self.entries.len() * COUNT_BYTES + pages * COUNT_LEAF_BYTES;
+        let leaves = self.leaves().min(self.freed_at_a_time() + self.moved_at_a_time() + LEAVES_SEALED);
+        let counts = self.entries.len() * COUNT_BYTES + self.entries.pages_taken() * COUNT_LEAF_BYTES;
         (leaves * LEAF_BYTES + counts) / self.striped_bytes()
     }
 

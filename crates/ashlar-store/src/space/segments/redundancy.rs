@@ -41,16 +41,23 @@ impl Segments {
         on_it.is_some_and(|(_, _, used)| most(used) >= self.stripe.parity)
     }
 
+    /// Counts so many segments anew, if other drives are `away` than were. Whether there are more:
+    /// all are looked at when a drive is lost or comes back, and hosts wait for the end of a turn.
+    pub fn recount_redundancy(&mut self, away: &BTreeSet<DriveId>, segments: usize) -> bool {
+        let rest = self.entries.iter_from(self.summary.recount_from());
+        self.summary.set_away(away, rest, segments)
+    }
+
     /// How safe the segments are if `away` are the drives that are absent, but for those that are
     /// `freed`.
-    pub fn redundancy(&mut self, away: BTreeSet<DriveId>, freed: &BTreeSet<SegmentId>) -> Redundancy {
-        self.summary.set_away(away, self.entries.iter());
+    pub fn redundancy(&mut self, away: &BTreeSet<DriveId>, freed: &BTreeSet<SegmentId>) -> Redundancy {
+        while self.recount_redundancy(away, usize::MAX) {}
         let mut parity_used = self.summary.parity_used().clone();
         let mut thin = self.summary.thin();
         let mut on: BTreeMap<DriveId, (u32, UsedBy)> =
             self.summary.on_drives().map(|(drive, columns, used)| (drive, (columns, used.clone()))).collect();
-        for segment in freed.iter().filter_map(|id| self.entries.get(*id)) {
-            let used = self.summary.parity_used_of(segment);
+        for (id, segment) in freed.iter().filter_map(|id| Some((*id, self.entries.get(*id)?))) {
+            let used = self.summary.parity_used_of(id, segment);
             thin -= u64::from(segment.geometry.parity() < self.stripe.parity);
             take_one(&mut parity_used, used);
             for column in &segment.geometry.columns {

@@ -57,6 +57,24 @@ struct OnDrive {
 /// Segments that may be collected, by how much lives, each with the time of its sealing.
 type ByOccupancy = [BTreeSet<(u64, SegmentId)>; CLASSES as usize];
 
+/// Drives that are absent, as the count of parity that is used up has it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Away {
+    drives: BTreeSet<DriveId>,
+    /// Where that has changed, which ones were before it, and from which segment on they still are.
+    before: Option<(BTreeSet<DriveId>, SegmentId)>,
+}
+
+impl Away {
+    /// The absent drives, as the count has them of a segment.
+    fn of(&self, id: SegmentId) -> &BTreeSet<DriveId> {
+        match &self.before {
+            Some((drives, from)) if id >= *from => drives,
+            _ => &self.drives,
+        }
+    }
+}
+
 /// Sums and orders of all segments.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Summary {
@@ -76,8 +94,7 @@ pub struct Summary {
     lacking_sectors: u64,
     /// By number of the drive.
     drives: Vec<OnDrive>,
-    /// Drives that are absent.
-    away: BTreeSet<DriveId>,
+    away: Away,
     parity_used: UsedBy,
     /// Nothing that counts names these; by their newest batch.
     empty: BTreeSet<(Lsn, SegmentId)>,
@@ -98,7 +115,7 @@ impl Summary {
             thin: 0,
             lacking_sectors: 0,
             drives: Vec::new(),
-            away: BTreeSet::new(),
+            away: Away::default(),
             parity_used: UsedBy::new(),
             empty: BTreeSet::new(),
             pages: std::array::from_fn(|_| BTreeSet::new()),
@@ -155,7 +172,7 @@ impl Summary {
             sign.count(&mut drive.rows, rows_needed);
             drive.columns = sign.of(drive.columns, 1);
         }
-        self.count_parity_used(segment, sign);
+        self.count_parity_used(id, segment, sign);
         if is_empty {
             sign.place(&mut self.empty, (segment.last_lsn, id));
         }
@@ -168,8 +185,8 @@ impl Summary {
         }
     }
 
-    fn count_parity_used(&mut self, segment: &Segment, sign: Sign) {
-        let used = self.parity_used_of(segment);
+    fn count_parity_used(&mut self, id: SegmentId, segment: &Segment, sign: Sign) {
+        let used = self.parity_used_of(id, segment);
         if used > 0 {
             sign.count_one(&mut self.parity_used, used);
             for column in &segment.geometry.columns {
@@ -180,26 +197,48 @@ impl Summary {
 
     /// Of the level's parity columns those that the segment lacks, or needs for columns on absent
     /// drives.
-    pub(super) fn parity_used_of(&self, segment: &Segment) -> usize {
-        let on_absent = || segment.geometry.columns.iter().filter(|column| self.away.contains(&column.drive));
-        let lost = if self.away.is_empty() { 0 } else { on_absent().count() };
+    pub(super) fn parity_used_of(&self, id: SegmentId, segment: &Segment) -> usize {
+        let away = self.away.of(id);
+        let on_absent = || segment.geometry.columns.iter().filter(|column| away.contains(&column.drive));
+        let lost = if away.is_empty() { 0 } else { on_absent().count() };
         self.parity.saturating_sub(segment.geometry.parity()) + lost
     }
 
-    /// These drives are absent from now on, and no others. Looks at every segment if that is a
-    /// change: it is one only when a drive is lost or comes back.
+    /// These drives are absent, and no others. Where that is a change it counts so many of the
+    /// `segments` anew, which are all from [`Self::recount_from`] on. Whether there are more.
     pub(super) fn set_away<'a>(
         &mut self,
-        away: BTreeSet<DriveId>,
-        segments: impl Iterator<Item = (SegmentId, &'a Segment)>,
-    ) {
-        if away == self.away {
-            return;
+        away: &BTreeSet<DriveId>,
+        mut segments: impl Iterator<Item = (SegmentId, &'a Segment)>,
+        count: usize,
+    ) -> bool {
+        if self.away.before.is_none() {
+            if *away == self.away.drives {
+                return false;
+            }
+            let before = std::mem::replace(&mut self.away.drives, away.clone());
+            self.away.before = Some((before, SegmentId(0)));
         }
-        self.away = away;
-        self.parity_used.clear();
-        self.drives.iter_mut().for_each(|on| on.parity_used.clear());
-        segments.for_each(|(_, segment)| self.count_parity_used(segment, Sign::Plus));
+        for (id, segment) in segments.by_ref().take(count) {
+            self.count_parity_used(id, segment, Sign::Minus);
+            self.recounted_below(SegmentId(id.0 + 1));
+            self.count_parity_used(id, segment, Sign::Plus);
+        }
+        match segments.next() {
+            Some((next, _)) => self.recounted_below(next),
+            None => self.away.before = None,
+        }
+        self.away.before.is_some() || *away != self.away.drives
+    }
+
+    fn recounted_below(&mut self, below: SegmentId) {
+        let (_, from) = self.away.before.as_mut().expect("it is counting");
+        *from = below;
+    }
+
+    /// The segment that the next [`Self::set_away`] begins with.
+    pub(super) fn recount_from(&self) -> SegmentId {
+        self.away.before.as_ref().map_or(SegmentId(0), |(_, from)| *from)
     }
 
     /// Segments by how many of the level's parity columns are used up, if any are.

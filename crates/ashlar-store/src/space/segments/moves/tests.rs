@@ -56,10 +56,10 @@ fn a_drive_that_a_column_is_on_its_way_to_is_used() {
     let (mut segments, id) = with_one_segment();
     let to = segments.begin_move(id, &[0], &DRIVES).expect("there is room")[0].chunk.drive;
     assert!(segments.is_target(to));
-    assert!(segments.redundancy(BTreeSet::new(), &BTreeSet::new()).uses(to));
+    assert!(segments.redundancy(&BTreeSet::new(), &BTreeSet::new()).uses(to));
     segments.give_up_move(id);
     assert!(!segments.is_target(to));
-    assert!(!segments.redundancy(BTreeSet::new(), &BTreeSet::new()).uses(to));
+    assert!(!segments.redundancy(&BTreeSet::new(), &BTreeSet::new()).uses(to));
 }
 
 /// Two columns moved one after the other while a read was under way by the geometry before both:

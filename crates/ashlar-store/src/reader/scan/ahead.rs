@@ -1,0 +1,86 @@
+//! Reading ahead: drives go on while what they gave before is worked on. A drive that has to seek
+//! reads one piece of a column behind the other then, without a way between two.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use ashlar_block::World;
+use ashlar_raid::Geometry;
+use futures_util::future::{LocalBoxFuture, MaybeDone, maybe_done, poll_immediate};
+
+use crate::pool::Pool;
+use crate::reader::scan::{Column, read_rows};
+
+type Reading = Pin<Box<MaybeDone<LocalBoxFuture<'static, Vec<Column>>>>>;
+
+/// Pieces of a segment that are being read, in order.
+pub(crate) struct Ahead {
+    /// Begins to read a piece.
+    begin: Box<dyn Fn(u32) -> LocalBoxFuture<'static, Vec<Column>>>,
+    /// Those that are left to begin.
+    left: Range<u32>,
+    /// Those that have begun.
+    reading: VecDeque<(u32, Reading)>,
+    /// How many of them there are at a time.
+    pieces_max: usize,
+}
+
+impl Ahead {
+    /// Of a segment that lies there: its first `rows`, in pieces of `rows_at_a_time`, of which so
+    /// many are being read at a time. Whoever takes a piece makes sure that the segment is still
+    /// what it was: nothing is written where it lies as long as it is.
+    pub fn new<W: World>(
+        pool: &Rc<Pool<W>>,
+        geometry: &Rc<Geometry>,
+        rows: u32,
+        rows_at_a_time: u32,
+        pieces_max: usize,
+    ) -> Self {
+        let (pool, geometry) = (pool.clone(), geometry.clone());
+        let begin = move |piece: u32| -> LocalBoxFuture<'static, Vec<Column>> {
+            let (pool, geometry) = (pool.clone(), geometry.clone());
+            let rows = piece * rows_at_a_time..((piece + 1) * rows_at_a_time).min(rows);
+            Box::pin(async move { read_rows(&pool, &geometry, rows).await })
+        };
+        Ahead {
+            begin: Box::new(begin),
+            left: 0..rows.div_ceil(rows_at_a_time),
+            reading: VecDeque::new(),
+            pieces_max,
+        }
+    }
+
+    /// The columns of a piece, once they are read; and begins to read further ones. `None` if it is
+    /// not ahead: it has been taken before, or lies behind the last.
+    pub(super) async fn piece(&mut self, piece: u32) -> Option<Vec<Column>> {
+        self.skip_to(piece);
+        self.begin_more().await;
+        let (_, mut reading) = self.reading.pop_front_if(|(number, _)| *number == piece)?;
+        reading.as_mut().await;
+        let columns = reading.as_mut().take_output();
+        self.begin_more().await;
+        columns
+    }
+
+    /// Nobody asks for what lies before it any more.
+    fn skip_to(&mut self, piece: u32) {
+        while self.reading.pop_front_if(|(number, _)| *number < piece).is_some() {}
+        self.left.start = self.left.start.max(piece.min(self.left.end));
+    }
+
+    async fn begin_more(&mut self) {
+        while self.reading.len() < self.pieces_max
+            && let Some(piece) = self.left.next()
+        {
+            let mut reading = Box::pin(maybe_done((self.begin)(piece)));
+            // Drives have it from here on.
+            poll_immediate(reading.as_mut()).await;
+            self.reading.push_back((piece, reading));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
