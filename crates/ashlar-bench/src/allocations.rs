@@ -59,7 +59,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     })
 }
 
-fn loads(settings: &Settings) -> Vec<Load> {
+/// The loads that are wanted.
+pub fn loads(settings: &Settings) -> Vec<Load> {
     let shapes = |direction| SHAPES.map(|(bytes, depth)| Load::new(direction, bytes, 1, depth));
     let all = [Direction::Read, Direction::Write].into_iter().flat_map(shapes);
     all.filter(|load| settings.wants(load)).collect()

@@ -56,7 +56,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     })
 }
 
-fn loads(settings: &Settings) -> Vec<Load> {
+/// The loads that are wanted.
+pub fn loads(settings: &Settings) -> Vec<Load> {
     let of = |direction| {
         SHAPES.map(|(bytes, depth)| Load {
             pattern: Pattern::Sequential,

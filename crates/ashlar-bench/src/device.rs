@@ -99,7 +99,8 @@ pub fn start_device() -> anyhow::Result<Server> {
     })
 }
 
-fn loads(settings: &Settings) -> Vec<Load> {
+/// The loads that are wanted.
+pub fn loads(settings: &Settings) -> Vec<Load> {
     let of = |direction| SHAPES.map(|(bytes, depth)| Load::new(direction, bytes, 1, depth));
     let all = of(Direction::Read).into_iter().chain(of(Direction::Write));
     all.map(|load| settings.timed(load)).filter(|load| settings.wants(load)).collect()

@@ -44,6 +44,7 @@ mod targets;
 mod turns;
 mod wire;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -147,6 +148,19 @@ impl Section {
     fn needs_daemon(self) -> bool {
         use Section::{Allocations, Copies, Parity, Scale, Silent, Wire};
         !matches!(self, Parity | Wire | Copies | Silent | Scale | Allocations)
+    }
+
+    /// The loads of it that are wanted, if it is a table of loads.
+    fn loads(self, settings: &Settings) -> Vec<Load> {
+        match self {
+            Section::Wire => wire::all_loads(settings),
+            Section::Device => device::loads(settings),
+            Section::Store => store::loads(settings),
+            Section::Steady => steady::loads(settings),
+            Section::Copies => copies::loads(settings),
+            Section::Allocations => allocations::loads(settings),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -272,11 +286,30 @@ fn planned(arguments: &Arguments) -> anyhow::Result<Vec<(Section, Settings)>> {
     );
     let program = Program::find(arguments.ashlar.as_deref())?;
     let with_settings = |section: &Section| Ok((*section, Settings::of(arguments, &program, *section)?));
-    let planned = sections.iter().map(with_settings).collect::<anyhow::Result<_>>()?;
+    let planned = sections.iter().map(with_settings).collect::<anyhow::Result<Vec<_>>>()?;
+    arguments.load.iter().try_for_each(|load| check_load(load, &planned))?;
     if sections.iter().any(|section| section.needs_daemon()) {
         program.check()?;
     }
     Ok(planned)
+}
+
+/// Refuses a text that is in the name of no load of these sections.
+fn check_load(text: &str, planned: &[(Section, Settings)]) -> anyhow::Result<()> {
+    let all = |(section, settings): &(Section, Settings)| {
+        section.loads(&Settings { load: String::new(), ..settings.clone() })
+    };
+    let names: BTreeSet<String> = planned.iter().flat_map(all).map(|load| table::load_name(&load)).collect();
+    ensure!(
+        !names.is_empty(),
+        "--load is '{text}', and none of the sections to be measured is a table of loads: leave --load out"
+    );
+    ensure!(
+        names.iter().any(|name| name.contains(text)),
+        "--load is '{text}', and no load has that in its name. The loads of these sections: {}",
+        Vec::from_iter(names).join("; ")
+    );
+    Ok(())
 }
 
 /// What is to be measured: everything that can be, if nothing is named.

@@ -98,7 +98,8 @@ async fn measure_all(settings: &Settings) -> anyhow::Result<Report> {
     Ok(Report { loads })
 }
 
-fn loads(settings: &Settings) -> Vec<Load> {
+/// The loads that are wanted.
+pub fn loads(settings: &Settings) -> Vec<Load> {
     let all = SHAPES.map(|(direction, bytes, depth)| Load::new(direction, bytes, 1, depth));
     all.into_iter().map(|load| settings.timed(load)).filter(|load| settings.wants(load)).collect()
 }

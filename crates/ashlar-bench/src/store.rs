@@ -90,7 +90,8 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     })?
 }
 
-fn loads(settings: &Settings) -> Vec<Load> {
+/// The loads that are wanted.
+pub fn loads(settings: &Settings) -> Vec<Load> {
     let kinds = |direction| {
         let small = SMALL_SHAPES
             .map(|(connections, depth)| Load::new(direction, SMALL_BYTES, connections, depth))

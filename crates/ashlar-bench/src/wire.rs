@@ -107,6 +107,11 @@ fn loads_with_digests(settings: &Settings) -> Vec<Load> {
     loads.into_iter().filter(|load| settings.wants(load)).collect()
 }
 
+/// The loads that are wanted, of all of its tables.
+pub fn all_loads(settings: &Settings) -> Vec<Load> {
+    [loads(settings), loads_one_by_one(settings), loads_with_digests(settings)].concat()
+}
+
 async fn measure_all(servers: &Servers, settings: &Settings) -> anyhow::Result<Report> {
     let (loads, spinning, digests) =
         (loads(settings), loads_one_by_one(settings), loads_with_digests(settings));

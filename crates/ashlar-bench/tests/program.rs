@@ -77,6 +77,12 @@ fn what_cannot_be_measured_is_refused_with_the_way_out() {
     assert_says(&said(&mut bench("--only store --volume-size 1MiB"), 1), &["too small", "64MiB"]);
     assert_says(&said(&mut bench("--only parity --plot x.svg"), 1), &["--plot", "--only loss"]);
     assert_says(&said(&mut bench("--only allocations"), 1), &["ashlar-bench --example count_allocations"]);
+    let unknown = said(&mut bench("--only wire --only copies --load NOSUCH"), 1);
+    assert_says(&unknown, &["--load is 'NOSUCH'", "4KiB random read, 1 x 1", "sequential write"]);
+    assert_says(
+        &said(&mut bench("--only parity --load 4KiB"), 1),
+        &["no", "table of loads", "leave --load out"],
+    );
     let json = said(&mut bench("--only parity --rounds 0 --output json"), 1);
     assert_says(&json, &["{\"error\":\"--rounds is 0"]);
 }

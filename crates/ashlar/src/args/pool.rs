@@ -3,6 +3,21 @@
 use ashlar_block::ByteSize;
 use clap::Subcommand;
 
+/// Least memory of a check. With less it would read the maps once more for every few gigabytes.
+const CHECK_MEMORY_MIN: ByteSize = ByteSize(16 << 20);
+
+/// The memory of a check.
+fn parse_check_memory(text: &str) -> Result<ByteSize, String> {
+    let size: ByteSize = text.parse().map_err(|error| format!("{error}"))?;
+    if size.0 >= CHECK_MEMORY_MIN.0 {
+        return Ok(size);
+    }
+    Err(format!(
+        "it is too little: the check reads all maps anew each time its memory is full; give it \
+         {CHECK_MEMORY_MIN} or more"
+    ))
+}
+
 /// About pools.
 #[derive(Subcommand, Debug)]
 pub enum PoolCommand {
@@ -270,8 +285,8 @@ the pool.")]
         /// The drives of the pool: block devices or files
         #[arg(value_name = "DRIVE", required = true)]
         drives: Vec<String>,
-        /// Memory for what is compared, at most [default: a quarter of what is free]
-        #[arg(long, value_name = "SIZE")]
+        /// Memory for what is compared, at most: 16MiB or more [default: a quarter of what is free]
+        #[arg(long, value_name = "SIZE", value_parser = parse_check_memory)]
         memory: Option<ByteSize>,
     },
     /// Close a pool and forget it: its drives can go elsewhere

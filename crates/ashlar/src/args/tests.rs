@@ -21,6 +21,16 @@ fn no_line_of_an_example_is_broken() {
 }
 
 #[test]
+fn too_little_memory_for_a_check_is_refused_with_the_least() {
+    let line = |memory| Arguments::try_parse_from(["ashlar", "pool", "check", "/dev/x", "--memory", memory]);
+    for memory in ["0", "1", "16383KiB"] {
+        let said = line(memory).expect_err("it is too little").to_string();
+        assert!(said.contains("too little") && said.contains("16MiB or more"), "{said}");
+    }
+    assert!(line("16MiB").is_ok());
+}
+
+#[test]
 fn whatever_can_be_said_has_examples() {
     let without = |verb: &&Verb| verb.get_after_help().is_none();
     let verbs = Arguments::command();

@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// Checks the pool that the drives are of. An error: something is wrong, or nothing was checked.
 pub fn run(drives: &[String], memory: Option<ByteSize>, output: Output) -> anyhow::Result<()> {
     let paths = drives.iter().map(|drive| path_of(drive)).collect::<anyhow::Result<Vec<_>>>()?;
-    let memory = memory.map_or_else(memory_wanted, |memory| memory.0.max(1 << 20));
+    let memory = memory.map_or_else(memory_wanted, |memory| memory.0);
     let report = ashlar_reactor::run(ashlar_reactor::Config::default(), checked(paths, memory))??;
     let text = match output {
         Output::Json => serde_json::to_string_pretty(&as_json(&report))?,
