@@ -331,8 +331,10 @@ pub(super) fn not_opened(
     given: &[(DriveId, String)],
 ) -> NodeError {
     let why = match &error {
-        OpenError::TooManyMissing { .. } | OpenError::NotWhole { .. } | OpenError::HalfMissing { .. } => {
-            why_missing(others)
+        OpenError::TooManyMissing { missing, .. } => why_missing(others, &stale(missing, given)),
+        OpenError::NotWhole { missing, .. } | OpenError::HalfMissing { missing, .. } => {
+            let stale = stale(missing, given);
+            why_missing(others, &stale) + &way_out_of_stale(name, &stale)
         }
         OpenError::Cloned(drive) => format!(". The two are {}", places(given, |id| id == *drive)),
         OpenError::Diverged { drive } => {
@@ -344,11 +346,28 @@ pub(super) fn not_opened(
     NodeError::Open { name: name.to_owned(), error, why }
 }
 
-fn why_missing(others: &[String]) -> String {
-    match others {
+/// Drives that are missing and were given all the same: the pool has gone on without them.
+fn stale(missing: &[DriveId], given: &[(DriveId, String)]) -> Vec<(DriveId, String)> {
+    given.iter().filter(|(id, _)| missing.contains(id)).cloned().collect()
+}
+
+fn why_missing(others: &[String], stale: &[(DriveId, String)]) -> String {
+    let stale = stale.iter().map(|(id, spec)| {
+        let path = path_of(spec);
+        format!("{path} is {id}, but stale: the pool has gone on without it, or it does not answer")
+    });
+    match Vec::from_iter(stale.chain(others.iter().cloned()))[..] {
         [] => ". No drives were given that might be these".to_owned(),
-        others => format!(". Of those that were given: {}", others.join("; ")),
+        ref given => format!(". Of those that were given: {}", given.join("; ")),
     }
+}
+
+fn way_out_of_stale(pool: &str, stale: &[(DriveId, String)]) -> String {
+    let [(DriveId(first), _), ..] = stale else { return String::new() };
+    format!(
+        ". Open the pool with `--degraded`; then `ashlar drive return {pool}/drive-{first}` restores \
+         what a stale drive has missed"
+    )
 }
 
 fn places(given: &[(DriveId, String)], are_meant: impl Fn(DriveId) -> bool) -> String {

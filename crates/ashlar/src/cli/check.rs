@@ -3,17 +3,21 @@
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use ashlar_block::place::{split_options, unescaped};
 use ashlar_block::{ByteSize, DriveId, counted_are};
 use ashlar_check::{
-    DriveReport, Finding, Given, Kind, MemberVerdict, Options, Report, Seen, Watch, check, unused,
+    DriveReport, Finding, Given, Kind, MemberVerdict, Options, Refused as NotChecked, Report, Seen, Watch,
+    check, unused,
 };
-use ashlar_drive::{Drive, DriveWorld};
+use ashlar_control::ErrorBody;
+use ashlar_drive::{Drive, DriveWorld, OpenError};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::client::Refused;
 use crate::args::Output;
+use crate::causes;
 use crate::stdio::print_line;
 
 /// Least memory for what is compared.
@@ -24,16 +28,43 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Checks the pool that the drives are of. An error: something is wrong, or nothing was checked.
 pub fn run(drives: &[String], memory: Option<ByteSize>, output: Output) -> anyhow::Result<()> {
-    let paths = drives.iter().map(|drive| path_of(drive)).collect::<anyhow::Result<Vec<_>>>()?;
+    let paths = drives.iter().map(|drive| path_of(drive)).collect::<anyhow::Result<Vec<_>>>();
+    let paths = paths.map_err(with_code)?;
     let memory = memory.map_or_else(memory_wanted, |memory| memory.0);
-    let report = ashlar_reactor::run(ashlar_reactor::Config::default(), checked(paths, memory))??;
+    let report =
+        ashlar_reactor::run(ashlar_reactor::Config::default(), checked(paths, memory))?.map_err(with_code)?;
     let text = match output {
         Output::Json => serde_json::to_string_pretty(&as_json(&report))?,
         Output::Table => as_text(&report),
     };
     print_line(text)?;
-    ensure!(report.is_good(), "{}", verdict(&report));
-    Ok(())
+    if report.is_good() {
+        return Ok(());
+    }
+    let (code, message, hint) = ("check_found".to_owned(), verdict(&report), Some(way_on(&report)));
+    Err(Refused(ErrorBody { code, message, hint }).into())
+}
+
+/// An error that keeps the pool from being checked, with its code.
+fn with_code(error: anyhow::Error) -> anyhow::Error {
+    let code = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(refused), _) => code_of(refused),
+        (_, Some(OpenError::InUse { .. })) => "drive_in_use",
+        _ => "drive",
+    };
+    let message = causes::with_causes(error.as_ref());
+    Refused(ErrorBody { code: code.to_owned(), message, hint: None }).into()
+}
+
+fn code_of(refused: &NotChecked) -> &'static str {
+    match refused {
+        NotChecked::Nothing => "no_drives",
+        NotChecked::NoDrive { .. } => "no_label",
+        NotChecked::Cloned { .. } => "drive_copied",
+        NotChecked::NoRoot => "no_root",
+        NotChecked::TooManyMissing { .. } => "too_many_missing",
+        NotChecked::Open { .. } => "pool_in_use",
+    }
 }
 
 /// Where a drive is, as people name it elsewhere, too.
@@ -52,7 +83,7 @@ async fn checked(paths: Vec<PathBuf>, memory: u64) -> anyhow::Result<Report> {
         let device = Drive::open_to_read(path)?;
         Ok(Given { name: path.display().to_string(), device })
     };
-    let given = || paths.iter().map(open).collect::<Result<Vec<_>, ashlar_drive::OpenError>>();
+    let given = || paths.iter().map(open).collect::<Result<Vec<_>, OpenError>>();
     let drives = given()?;
     let bar = Bar::new();
     bar.begins("waiting for heartbeats of another machine", None);
@@ -184,18 +215,24 @@ fn verdict(report: &Report) -> String {
     }
     let place = if names.is_empty() { String::new() } else { format!(", on {}", names.join(", ")) };
     let after = match lost {
-        0 => format!("nothing is lost: {}", ways_out(report).join("; ")),
-        lost => format!(
-            "{} lost: give drives that are missing, if there are any; otherwise restore what is lost \
-             from a backup",
-            counted_are(lost, "thing")
-        ),
+        0 => "nothing is lost".to_owned(),
+        lost => format!("{} lost", counted_are(lost, "thing")),
     };
     format!(
         "pool '{}': {} wrong{place}; {after}",
         report.pool_name,
         counted_are(report.count() as usize, "thing")
     )
+}
+
+/// What there is to be done.
+fn way_on(report: &Report) -> String {
+    if report.findings.iter().any(|finding| finding.is_lost) {
+        return "give drives that are missing, if there are any; otherwise restore what is lost from a \
+                backup"
+            .to_owned();
+    }
+    ways_out(report).join("; ")
 }
 
 /// What there is to be done where nothing is lost, for each thing once.
@@ -212,10 +249,19 @@ fn way_out(report: &Report, finding: &Finding) -> Option<String> {
     let pool = &report.pool_name;
     let (path, drive) = (&finding.name, finding.drive.map_or_else(String::new, drive_name));
     let was_given = || report.drives.iter().any(|given| Some(given.drive) == finding.drive);
+    let has_diverged =
+        |given: &DriveReport| given.name == finding.name && given.verdict == MemberVerdict::Diverged;
     Some(match finding.kind {
         Kind::DriveMissing if was_given() => return None,
         Kind::DriveMissing => format!("give {drive} to the check, too"),
-        Kind::DriveStale => format!("import the pool, then `ashlar drive return {pool}/{drive}`"),
+        Kind::DriveStale if report.drives.iter().any(has_diverged) => format!(
+            "leave {path} out of the command and of the import (--degraded); `ashlar drive label-clear` \
+             gives up what it holds, then `ashlar pool replace {pool} {drive} NEW` takes it \
+             as a new drive"
+        ),
+        Kind::DriveStale => {
+            format!("import the pool with --degraded, then `ashlar drive return {pool}/{drive}`")
+        }
         Kind::DriveForeign => format!("leave {path} out"),
         Kind::DriveCut => format!(
             "give {path} its size back, or import the pool with --degraded and `ashlar pool replace \
@@ -287,3 +333,6 @@ fn finding_json(finding: &Finding) -> Value {
         "text": finding.text,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,10 @@ use silence::{Asked, Listener, no_answer};
 /// Where a daemon's socket is looked for if nobody says.
 const USUAL_SOCKETS: [&str; 2] = ["./ashlar-data/ashlar.sock", "/run/ashlar/ashlar.sock"];
 
+/// The way out where no daemon is.
+const START_OR_NAME: &str =
+    "start a daemon (`ashlar serve --state DIR`), or name its socket (`--socket DIR/ashlar.sock`)";
+
 /// How long an answer is waited for where nobody says.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a stream of events may be silent: several times as long as the daemon is before it says
@@ -78,12 +82,9 @@ impl Client {
     pub fn new(socket: Option<PathBuf>, patience: Patience) -> anyhow::Result<Self> {
         let usual = || USUAL_SOCKETS.iter().map(PathBuf::from).find(|path| path.exists());
         let found = socket.or_else(usual);
-        let socket = found.with_context(|| {
-            format!(
-                "no daemon's socket was found at {}: start a daemon (`ashlar serve --state DIR`), \
-                 or name its socket (`--socket DIR/ashlar.sock`)",
-                USUAL_SOCKETS.join(" or ")
-            )
+        let socket = found.ok_or_else(|| {
+            let why = format!("no daemon's socket was found at {}", USUAL_SOCKETS.join(" or "));
+            refused("no_daemon", why, Some(START_OR_NAME))
         })?;
         Ok(Client { socket, patience })
     }
@@ -210,7 +211,7 @@ impl Connection {
                     }
                     sleep(ATTEMPT_INTERVAL).await;
                 }
-                Err(error) => return Err(unreachable(socket, error)),
+                Err(error) => return Err(unreachable(socket, &error).into()),
             }
         }
     }
@@ -262,21 +263,26 @@ impl Stream<'_> {
     }
 }
 
-fn unreachable(socket: &Path, error: std::io::Error) -> anyhow::Error {
+fn unreachable(socket: &Path, error: &std::io::Error) -> Refused {
     let socket = socket.display();
     match error.kind() {
-        ErrorKind::NotFound => anyhow!(
-            "there is no daemon's socket at {socket}: start a daemon (`ashlar serve --state DIR`), \
-             or name its socket with `--socket`"
-        ),
+        ErrorKind::NotFound => {
+            refused("no_daemon", format!("there is no daemon's socket at {socket}"), Some(START_OR_NAME))
+        }
         ErrorKind::ConnectionRefused => {
-            anyhow!("no daemon answers at {socket} any more: start one (`ashlar serve --state DIR`)")
+            refused("no_daemon", format!("no daemon answers at {socket} any more"), Some(START_OR_NAME))
         }
         ErrorKind::PermissionDenied => {
-            anyhow!("permission denied at {socket}: only the daemon's own user, and root, may speak to it")
+            let hint = "only the daemon's own user, and root, may speak to it";
+            refused("permission_denied", format!("permission denied at {socket}"), Some(hint))
         }
-        _ => anyhow!(error).context(format!("cannot reach the daemon at {socket}")),
+        _ => refused("unreachable", format!("cannot reach the daemon at {socket}: {error}"), None),
     }
+}
+
+/// An error of this side, in the shape of the daemon's.
+fn refused(code: &str, message: String, hint: Option<&str>) -> Refused {
+    Refused(ErrorBody { code: code.to_owned(), message, hint: hint.map(str::to_owned) })
 }
 
 fn understand<T: DeserializeOwned>(body: &Bytes) -> anyhow::Result<T> {

@@ -58,6 +58,8 @@ fn sectors_that_are_wrong_are_named_with_their_drive() {
     assert!(!findings.is_empty() && findings.iter().all(on_it), "{report:#}");
     let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
     assert_says(error["error"].as_str().unwrap(), &["pool 'tank'", "wrong", "1.img", "nothing is lost"]);
+    assert_eq!(error["code"], "check_found");
+    assert_says(error["hint"].as_str().unwrap(), &["ashlar pool scrub tank"]);
     let output = place.run(&check(&drives, &[]));
     assert_eq!(output.status.code(), Some(1));
     let image = place.image(1).display().to_string();
@@ -81,6 +83,8 @@ fn without_more_drives_than_the_level_survives_nothing_is_said_of_the_data() {
     let drives = closed_pool(&place);
     let refused = place.refused(&check(&drives[..1], &[]));
     assert_says(&refused, &["2 of 3 drives are missing", "drive 1, drive 2", "Give these drives, too"]);
+    let json = place.refused(&check(&drives[..1], &["--output", "json"]));
+    assert_says(&json, &["\"code\":\"too_many_missing\""]);
 }
 
 #[test]
@@ -104,6 +108,8 @@ fn a_pool_that_is_open_is_refused_with_its_holder() {
     place.ok(&import);
     let refused = place.refused(&check(&drives, &[]));
     assert_says(&refused, &["0.img", "in use", &format!("process {}", daemon.pid())]);
+    let json = place.refused(&check(&drives, &["--output", "json"]));
+    assert_says(&json, &["\"code\":\"drive_in_use\""]);
     // It has gone without closing the pool: nobody sends heartbeats any more.
     daemon.kill();
     let said = place.ok(&check(&drives, &[]));

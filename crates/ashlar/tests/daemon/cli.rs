@@ -470,4 +470,6 @@ fn every_verb_explains_itself_with_an_example() {
     }
     assert_says(&place.ok(&["completions", "bash"]), &["complete"]);
     assert_says(&place.refused(&["status"]), &["no daemon's socket", "ashlar serve"]);
+    let json = place.refused(&["status", "--output", "json"]);
+    assert_says(&json, &["\"code\":\"no_daemon\"", "\"hint\":\"start a daemon"]);
 }

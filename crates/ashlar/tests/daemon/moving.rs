@@ -76,7 +76,9 @@ fn an_old_copy_of_a_drive_is_not_taken_for_the_drive() {
     here.ok(&["pool", "export", "tank", "--yes"]);
     fs::rename(&copy, &drive).expect("a file");
     let said = here.refused(&import);
-    assert!(said.contains("drive 2") && said.contains("--degraded"), "{said}");
+    for part in ["2.img is drive 2, but stale", "--degraded", "drive return tank/drive-2"] {
+        assert!(said.contains(part), "'{part}' is not in: {said}");
+    }
     here.ok(&[&import[..], &["--degraded"]].concat());
     // Whatever of it is restored by the time one looks.
     let [lost, stale] = here.drive_states("tank", 2).try_into().expect("two words");

@@ -15,6 +15,19 @@ fn drives_that_contradict_each_other_are_named_by_their_paths() {
     assert!(diverged.contains("That drive is /dev/nvme0n1, and the others are file:/d/1.img"), "{diverged}");
 }
 
+/// It said that no drives were given that might be these.
+#[test]
+fn a_stale_drive_is_told_from_one_that_was_not_given() {
+    let given = given(&[(0, "/dev/nvme0n1"), (1, "file:/d/1.img,size=4GiB")]);
+    let missing = |id| OpenError::NotWhole { missing: vec![DriveId(id)], members: 3 };
+    let stale = not_opened("tank", missing(1), &[], &given).to_string();
+    for part in ["file:/d/1.img is drive 1, but stale", "--degraded", "drive return tank/drive-1"] {
+        assert!(stale.contains(part) && !stale.contains("No drives were given"), "{stale}");
+    }
+    let absent = not_opened("tank", missing(2), &[], &given).to_string();
+    assert!(absent.contains("No drives were given") && !absent.contains("stale"), "{absent}");
+}
+
 /// The work of a pool that is being opened may panic before the pool is open.
 #[test]
 fn numbers_of_a_pool_that_does_not_come_to_be_open_are_let_go_of() {
