@@ -25,15 +25,16 @@ pub struct Arguments {
     /// Measure only loads whose names contain this, in the sections that are tables of loads
     #[arg(long, value_name = "TEXT")]
     pub load: Option<String>,
-    /// How long each load is measured on each server, all rounds together [default: 1; of silent
-    /// connections 20, of bandwidth 15, of steady 5]
+    /// How many seconds each load is measured on each server, all rounds together [default: 1; of
+    /// silent connections 20, of bandwidth 15, of steady 5]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
     /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent
     /// connections 20]
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
-    /// The volumes of a pool together, and each of its five drives, which are taken from memory
+    /// The size of the volumes of a pool together, and of each of its five drives, which are taken
+    /// from memory: as 1GiB, or in bytes; 64MiB or more
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub volume_size: ByteSize,
     /// The program whose daemon is measured [default: ashlar, in the directory of this program]

@@ -13,6 +13,11 @@ mod tips;
 
 pub use pool::{PoolCommand, SpareCommand};
 
+/// The environment variable that names the daemon's socket.
+const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";
+/// What the help shows the options of all commands under.
+const GLOBAL_OPTIONS: &str = "Global options";
+
 /// Turns a Linux server into an NVMe/TCP flash appliance: compressed, parity-protected thin
 /// volumes.
 #[derive(Parser, Debug)]
@@ -28,17 +33,32 @@ pub use pool::{PoolCommand, SpareCommand};
 pub struct Arguments {
     /// The daemon's socket. Without it and ASHLAR_SOCKET: ./ashlar-data/ashlar.sock, then
     /// /run/ashlar/ashlar.sock; for `serve`, DIR/ashlar.sock
-    #[arg(long, global = true, env = "ASHLAR_SOCKET", value_name = "PATH")]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// How to print the answer
-    #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_enum, default_value_t = Output::Table)]
     pub output: Output,
-    /// How long to wait for each answer of the daemon: 30s, 5m or off [default: 30s, and longer for
-    /// changes while the daemon answers questions]
-    #[arg(long, global = true, value_name = "TIME", value_parser = parse_timeout)]
+    /// How long to wait for each answer of the daemon: 30s, 5m or off; a number without a unit is
+    /// of seconds [default: 30s, and longer for changes while the daemon answers questions]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL_OPTIONS,
+        value_name = "TIME",
+        value_parser = parse_timeout
+    )]
     pub timeout: Option<Duration>,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// The daemon's socket, where the command line or the environment names one. The environment is
+    /// read here and not by clap, whose messages show what comes from it as a part of the usage.
+    pub fn take_socket(&mut self) -> Option<PathBuf> {
+        let of_environment = || std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
+        self.socket.take().or_else(|| of_environment().map(PathBuf::from))
+    }
 }
 
 impl CommandLine for Arguments {
@@ -191,12 +211,12 @@ pub struct ServeArguments {
     /// Look for work this many microseconds before sleeping: less latency for more CPU [default: 0]
     #[arg(long, value_name = "MICROSECONDS")]
     pub spin_us: Option<u64>,
-    /// Memory for the map, counted per pool: two pools take twice as much [default: 5 % of the
-    /// memory, at least 256MiB or, where that is less, an eighth of it]
+    /// Memory for the map, as 512MiB, or in bytes, counted per pool: two pools take twice as much
+    /// [default: 5 % of the memory, at least 256MiB or, where that is less, an eighth of it]
     #[arg(long, value_name = "SIZE")]
     pub map_memory_bytes: Option<ByteSize>,
-    /// How long the opening of a pool waits for drives that the pool had when it was last open.
-    /// Other pools, and hosts, do not wait [default: 10]
+    /// How many seconds the opening of a pool waits for drives that the pool had when it was last
+    /// open. Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
     /// Also open pools whose work has ended the daemon twice within a minute; otherwise they stay
@@ -226,7 +246,7 @@ pub struct DemoArguments {
     /// Where the discovery service listens in addition, or none
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8009")]
     pub discovery: String,
-    /// How long the workload runs
+    /// How many seconds the workload runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub seconds: u64,
     /// End after the workload instead of serving
@@ -322,13 +342,13 @@ pub enum VolumeCommand {
     Create {
         /// POOL/NAME
         volume: String,
-        /// Its size; it takes space only as hosts write
+        /// Its size, as 20GiB, or in bytes; it takes space only as hosts write
         #[arg(long)]
         size: ByteSize,
         /// Who may see it: any, none, or a host's NQN (repeatable) [default: none]
         #[arg(long, value_name = "HOST")]
         allow: Vec<String>,
-        /// The size of the sectors that hosts see
+        /// Bytes of the sectors that hosts see: 512 or 4096
         #[arg(long, value_name = "BYTES", default_value_t = 4096)]
         lba_size: u32,
         /// Store blocks uncompressed
@@ -351,7 +371,7 @@ pub enum VolumeCommand {
     Resize {
         /// POOL/NAME
         volume: String,
-        /// Its new size
+        /// Its new size, as 30GiB, or in bytes
         #[arg(long)]
         size: ByteSize,
         /// Do not ask before it shrinks and loses what lies beyond its new size

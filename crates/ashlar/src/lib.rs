@@ -29,16 +29,15 @@ pub fn main() -> ExitCode {
     program::run(run)
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<()> {
+fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+    let socket = arguments.take_socket();
     match arguments.command {
-        Command::Serve(options) => serve::run(&options, arguments.socket),
-        Command::Demo(options) => demo::run(&options, arguments.socket, arguments.output),
+        Command::Serve(options) => serve::run(&options, socket),
+        Command::Demo(options) => demo::run(&options, socket, arguments.output),
         Command::Completions { shell } => {
             stdio::print(args::completions(shell))?;
             Ok(())
         }
-        Command::Client(verb) => {
-            cli::run(verb, arguments.socket, Patience::of(arguments.timeout), arguments.output)
-        }
+        Command::Client(verb) => cli::run(verb, socket, Patience::of(arguments.timeout), arguments.output),
     }
 }

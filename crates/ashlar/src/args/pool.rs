@@ -48,7 +48,8 @@ such a drive. Write a comma in the path of a file as \\,")]
         /// Take drives that hold something, which is lost
         #[arg(long)]
         force: bool,
-        /// Bytes of a chunk, a power of two [default: by the size of the drives]
+        /// The size of a chunk, a power of two from 64KiB to 64MiB, or in bytes [default: by the
+        /// size of the drives]
         #[arg(long, value_name = "SIZE")]
         chunk_size: Option<ByteSize>,
     },
@@ -285,7 +286,8 @@ the pool.")]
         /// The drives of the pool: block devices or files
         #[arg(value_name = "DRIVE", required = true)]
         drives: Vec<String>,
-        /// Memory for what is compared, at most: 16MiB or more [default: a quarter of what is free]
+        /// Memory for what is compared, at most, as 1GiB, or in bytes; 16MiB or more [default: a
+        /// quarter of what is free]
         #[arg(long, value_name = "SIZE", value_parser = parse_check_memory)]
         memory: Option<ByteSize>,
     },

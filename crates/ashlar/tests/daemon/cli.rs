@@ -470,6 +470,11 @@ fn every_verb_explains_itself_with_an_example() {
     }
     assert_says(&place.ok(&["completions", "bash"]), &["complete"]);
     assert_says(&place.refused(&["status"]), &["no daemon's socket", "ashlar serve"]);
+    let show = place.ok(&["pool", "show", "--help"]);
+    assert_says(&show, &["Usage: ashlar pool show [OPTIONS] <POOL>", "Global options:", "--socket <PATH>"]);
+    let mut without_pool = std::process::Command::new(env!("CARGO_BIN_EXE_ashlar"));
+    without_pool.args(["pool", "show"]).env("ASHLAR_SOCKET", place.socket());
+    assert_says(&refused(without_pool), &["Usage: ashlar pool show <POOL>"]);
     let json = place.refused(&["status", "--output", "json"]);
     assert_says(&json, &["\"code\":\"no_daemon\"", "\"hint\":\"start a daemon"]);
 }
