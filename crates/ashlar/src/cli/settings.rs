@@ -35,7 +35,7 @@ fn set<T>(place: &mut Option<T>, name: &str, value: T) -> anyhow::Result<()> {
 
 fn priority(name: &str, value: &str) -> anyhow::Result<u8> {
     let prio = value.parse().ok().filter(|prio| (1..=100).contains(prio));
-    prio.with_context(|| format!("{name}={value} cannot be: choose 1 to 100"))
+    prio.with_context(|| format!("{name}={value} cannot be: choose 1 to 100 percent of the time"))
 }
 
 fn on_or_off(name: &str, value: &str) -> anyhow::Result<bool> {
@@ -49,7 +49,7 @@ fn on_or_off(name: &str, value: &str) -> anyhow::Result<bool> {
 /// How many; 0 for `off`.
 fn faults(name: &str, value: &str) -> anyhow::Result<u32> {
     let count = if value == "off" { Some(0) } else { value.parse().ok().filter(|count| *count > 0) };
-    count.with_context(|| format!("{name}={value} cannot be: choose 1 or more, or off"))
+    count.with_context(|| format!("{name}={value} cannot be: choose 1 to {}, or off", u32::MAX))
 }
 
 /// Seconds; 0 for `off`.

@@ -21,6 +21,8 @@ use super::finder::path_of;
 const ANY: &str = "any";
 const ALL: &str = "all";
 const NONE: &str = "none";
+/// What the NQN of a host ends in where it stands for any.
+const EXAMPLE_END: &str = "uuid:HOST";
 /// Chunk sizes that the format has.
 const CHUNK_BYTES: std::ops::RangeInclusive<u32> = 64 << 10..=64 << 20;
 
@@ -83,7 +85,9 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
         }
     }
     if let Some(micros) = request.recon_p99_us.filter(|micros| *micros > RECON_P99_US_MAX) {
-        return Err(format!("recon-p99 of {micros} us cannot be: choose a minute at most, or 0 for none"));
+        return Err(format!(
+            "recon-p99 of {micros} us cannot be: choose 1 to {RECON_P99_US_MAX} us, or 0 for none"
+        ));
     }
     if let Some(seconds) =
         request.scrub_interval_seconds.filter(|seconds| *seconds > SCRUB_INTERVAL_SECONDS_MAX)
@@ -96,7 +100,7 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
     let timeout =
         request.io_timeout_seconds.filter(|seconds| *seconds > 0 && !IO_TIMEOUT_SECONDS.contains(seconds));
     timeout.map_or(Ok(()), |seconds| {
-        Err(format!("io-timeout of {seconds} s cannot be: choose 2 s to an hour, or 0 for none"))
+        Err(format!("io-timeout of {seconds} s cannot be: choose 2 to 3600 s, or 0 for none"))
     })
 }
 
@@ -122,7 +126,7 @@ fn access(allow: &[String]) -> Result<AccessList, ApiError> {
         [only] if only == ANY => Ok(AccessList::AllowAny),
         [only] if only == NONE => Ok(AccessList::Allow(BTreeSet::new())),
         hosts => {
-            let hosts: BTreeSet<HostNqn> = self::hosts(hosts)?.into_iter().collect();
+            let hosts: BTreeSet<HostNqn> = allowed_hosts(hosts)?.into_iter().collect();
             if hosts.len() > HOSTS_MAX {
                 let why =
                     format!("{} hosts are more than an access list has room for ({HOSTS_MAX})", hosts.len());
@@ -145,6 +149,13 @@ fn hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
     names.iter().map(|name| HostNqn::new(name).map_err(|error| invalid("invalid_host", error))).collect()
 }
 
+/// Hosts that are to see a volume. One that has the name of an example would never come.
+fn allowed_hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
+    let Some(name) = names.iter().find(|name| name.ends_with(EXAMPLE_END)) else { return hosts(names) };
+    let why = format!("'{name}' is the example of a name, not the NQN of a host");
+    Err(invalid("invalid_host", why).with_hint("on the host, `cat /etc/nvme/hostnqn` prints its NQN"))
+}
+
 /// Who may see a volume, in addition or alone.
 pub fn allow(request: &NameHosts) -> Result<AccessChange, ApiError> {
     match request.hosts.as_slice() {
@@ -154,8 +165,8 @@ pub fn allow(request: &NameHosts) -> Result<AccessChange, ApiError> {
             "any is every host: there are none besides to take away, so leave only out",
         )),
         [one] if one == ANY => Ok(AccessChange::AllowAny),
-        names if request.only => hosts(names).map(AccessChange::AllowOnly),
-        names => hosts(names).map(AccessChange::Allow),
+        names if request.only => allowed_hosts(names).map(AccessChange::AllowOnly),
+        names => allowed_hosts(names).map(AccessChange::Allow),
     }
 }
 

@@ -63,7 +63,7 @@ fn what_is_no_setting_is_refused_by_name() {
         ),
         (&["io-timeout=20"], "io-timeout=20 cannot be: choose seconds, 2s to 3600s, or off"),
         (&["io-timeout=3601s"], "io-timeout=3601s cannot be"),
-        (&["fault-threshold=0"], "fault-threshold=0 cannot be: choose 1 or more, or off"),
+        (&["fault-threshold=0"], "fault-threshold=0 cannot be: choose 1 to 4294967295, or off"),
     ];
     for (settings, why) in cases {
         let error = parsed(settings).unwrap_err().to_string();

@@ -23,6 +23,17 @@ fn what_is_no_nqn_is_named() {
 }
 
 #[test]
+fn the_example_of_a_host_is_not_allowed_but_may_be_taken_back() {
+    let example = hosts_of(&["nqn.2014-08.org.nvmexpress:uuid:HOST"]);
+    let refused = [allow(&example).map(drop), access(&example.hosts).map(drop)];
+    for error in refused.map(Result::unwrap_err) {
+        assert!(error.body.message.contains("uuid:HOST"), "{error}");
+        assert!(error.body.hint.is_some_and(|hint| hint.contains("cat /etc/nvme/hostnqn")));
+    }
+    assert!(deny(&example).is_ok());
+}
+
+#[test]
 fn deny_takes_all_and_allow_takes_any() {
     assert_eq!(deny(&hosts_of(&["all"])).unwrap(), AccessChange::DenyAll);
     assert_eq!(deny(&hosts_of(&["any"])).unwrap(), AccessChange::DenyAny);
@@ -76,8 +87,8 @@ fn settings_that_no_pool_can_have_are_refused_with_the_range() {
     let refused = [
         (ChangePool { recon_prio_percent: Some(0), ..none() }, "recon-prio=0 cannot be: choose 1 to 100"),
         (ChangePool { scrub_prio_percent: Some(101), ..none() }, "scrub-prio=101 cannot be: choose 1 to 100"),
-        (ChangePool { recon_p99_us: Some(60_000_001), ..none() }, "choose a minute at most"),
-        (ChangePool { io_timeout_seconds: Some(1), ..none() }, "choose 2 s to an hour"),
+        (ChangePool { recon_p99_us: Some(60_000_001), ..none() }, "choose 1 to 60000000 us"),
+        (ChangePool { io_timeout_seconds: Some(1), ..none() }, "choose 2 to 3600 s"),
     ];
     for (change, why) in refused {
         let said = set(change).unwrap_err();
