@@ -292,7 +292,7 @@ impl Drives {
         self.away.clear();
     }
 
-    /// Whatever drives have corrupted has been made right.
+    /// Whatever drives have corrupted has been repaired.
     pub fn believe_all(&mut self) {
         self.corrupting.clear();
     }

@@ -90,7 +90,7 @@ pub struct Plan {
     pub volume: VolumePlan,
     pub hosts: u64,
     pub map_memory_bytes: usize,
-    /// From how many segments on what is written is sorted by temperature.
+    /// From how many segments on what is written is sorted by heat.
     pub sorted_segments_min: u64,
     /// How fast what was on lost drives is restored: one percent of the time is as good as never.
     pub recon_prio: u8,

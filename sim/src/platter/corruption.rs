@@ -20,7 +20,7 @@ pub struct CorruptionCounts {
     pub corrupted: u64,
     /// Those of them that a read gave, once or more often.
     pub met: u64,
-    /// Those that a write of what should have been there made right.
+    /// Those that a write of what should have been there repaired.
     pub repaired: u64,
     /// Those that something else has come over.
     pub overwritten: u64,

@@ -1,4 +1,4 @@
-//! A start in which everything is made right.
+//! A start in which everything is repaired.
 
 use std::rc::Rc;
 

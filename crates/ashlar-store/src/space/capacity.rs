@@ -170,7 +170,7 @@ impl<W: World> Pool<W> {
         Marks { reserve: reserve + of_table, collect: collect + of_table }
     }
 
-    /// Whether the pool is large enough for what is written to be sorted by temperature.
+    /// Whether the pool is large enough for what is written to be sorted by heat.
     fn sorts(&self) -> bool {
         let stripes = self.space.segments.borrow().stripes_when_empty(&self.allocation_targets());
         stripes.segments() >= self.options.sorted_segments_min

@@ -166,7 +166,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Appends units of one temperature, to the journal if they are few.
+    /// Appends units of one heat, to the journal if they are few.
     async fn append_units(
         &self,
         hot: bool,

@@ -16,7 +16,7 @@ use crate::writer::append::{BatchRoom, StreamId};
 use crate::writer::batch::{Item, Room};
 use crate::writer::compress::Fragment;
 
-/// Blocks of each temperature that are kept, at most: several batches. Each takes 4 KiB of memory,
+/// Blocks of each heat that are kept, at most: several batches. Each takes 4 KiB of memory,
 /// however well it is compressed.
 const KEPT_MOVES_MAX: usize = 2048;
 
@@ -43,7 +43,7 @@ impl Kept {
 /// What waits to be striped, and whether it is being done.
 #[derive(Default)]
 pub(crate) struct Destage {
-    /// By temperature: cold, then hot.
+    /// By heat: cold, then hot.
     kept: [RefCell<Kept>; 2],
     running: Cell<bool>,
     /// Notified when that has ended.
@@ -72,7 +72,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// The temperature of which a full batch is kept.
+    /// The heat of which a full batch is kept.
     fn full_of_journaled(&self) -> Option<bool> {
         let batch = self.fresh_batch_room(StreamId::Cold);
         [false, true]

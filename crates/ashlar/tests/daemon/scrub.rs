@@ -1,4 +1,4 @@
-//! What a drive holds wrong is found and made right, by a scrub and by hosts' reads, while the pool
+//! What a drive holds wrong is found and repaired, by a scrub and by hosts' reads, while the pool
 //! is in use.
 
 use std::fs;
@@ -130,7 +130,7 @@ fn what_hosts_read_is_made_right_without_a_scrub() {
     let healed = |place: &Place| place.json(&["pool", "show", "tank"])["counters"]["sectors_healed"].clone();
     assert_eq!(healed(&place), 0);
     use_volume(&place, volume, 2);
-    place.wait_until("something is made right", |place| healed(place) != 0);
+    place.wait_until("something is repaired", |place| healed(place) != 0);
     daemon.terminate();
 }
 

@@ -11,14 +11,14 @@ use crate::pool::Pool;
 use crate::reader::scan::{Expected, Image};
 use crate::space::segments::{Segment, pin};
 
-/// Places that wait to be made right. What finds no room is found again, by the next read or by a
+/// Places that wait to be repaired. What finds no room is found again, by the next read or by a
 /// scrub.
 const WAITING_MAX: usize = 256;
 
-/// Places that are made right before somebody else has a turn.
+/// Places that are repaired before somebody else has a turn.
 const PLACES_A_STEP: usize = 4;
 
-/// Places that could not be made right, and are left to the next scrub: each read of them would
+/// Places that could not be repaired, and are left to the next scrub: each read of them would
 /// order it anew.
 const HOPELESS_MAX: usize = 1024;
 
@@ -58,7 +58,7 @@ impl HealQueue {
         }
     }
 
-    /// A scrub has looked at everything: what it could not make right may be tried again.
+    /// A scrub has looked at everything: what it could not repair may be tried again.
     pub fn hope_again(&self) {
         self.hopeless.borrow_mut().clear();
     }
@@ -66,7 +66,7 @@ impl HealQueue {
 
 impl<W: World> Pool<W> {
     /// A read of what lies at `location` has shown how its drive is: if that works and did not give
-    /// it right, it is made right soon.
+    /// it right, it is repaired soon.
     pub fn heal_after(&self, geometry: &Geometry, location: Location, source: Source) {
         let is_working = || self.array.working(geometry.columns[location.column()].drive).is_some();
         if matches!(source, Source::Missing | Source::Corrupt)
@@ -77,7 +77,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Makes some places right that reads have found wrong.
+    /// Repairs some places that reads have found wrong.
     pub(super) async fn heal_some(&self) {
         for _ in 0..PLACES_A_STEP {
             let Some(spot) = self.jobs.scrub.heal_queue.take() else { return };
@@ -87,7 +87,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Makes the batch right that the row is of. False: it is not right all the same.
+    /// Repairs the batch that the row is of. False: it is not right all the same.
     async fn heal(&self, (segment, row): Spot) -> bool {
         let floor = self.writer.lsns.floor();
         // It may have been freed; what has its number now may have nothing there; and a checkpoint

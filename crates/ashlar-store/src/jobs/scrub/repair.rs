@@ -39,7 +39,7 @@ impl AddAssign<&BatchCheck> for BatchCheck {
 }
 
 impl<W: World> Pool<W> {
-    /// Looks at every byte of a batch, and makes right what is wrong on drives that work. The
+    /// Looks at every byte of a batch, and repairs what is wrong on drives that work. The
     /// caller keeps the segment pinned and its geometry in hand: what is written here must not come
     /// into a chunk that is another's.
     pub async fn check_batch(&self, image: &mut Image<'_, W>, found: &Found) -> BatchCheck {

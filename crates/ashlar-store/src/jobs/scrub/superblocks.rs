@@ -19,7 +19,7 @@ pub(crate) struct Copy {
 }
 
 impl<W: World> Pool<W> {
-    /// Looks at the superblocks of all drives that work, and makes right what is wrong.
+    /// Looks at the superblocks of all drives that work, and repairs what is wrong.
     pub(crate) async fn check_superblocks(&self) -> BatchCheck {
         // Not while one says more than the others: what is right of them is not certain then.
         let _labels = self.membership.labels.lock().await;

@@ -269,7 +269,7 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
     let drive = written.spoil(1, 0, 17);
     let geometry =
         written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
-    // Twice: it is made right once.
+    // Twice: it is repaired once.
     for _ in 0..2 {
         written.pool.heal_after(&geometry, first_block(&written), Source::Corrupt);
     }

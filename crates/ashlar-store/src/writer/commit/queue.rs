@@ -119,7 +119,7 @@ impl CommitQueue {
         self.notify.notify_last();
     }
 
-    /// The temperature of the next batch, which is that of who waits longest, and the room that it
+    /// The heat of the next batch, which is that of who waits longest, and the room that it
     /// wants: if there is more than `batch` has, a little more than that.
     pub(super) fn next_batch(&self, batch: BatchRoom) -> Option<(bool, Room)> {
         let waiting = self.waiting.borrow();
@@ -134,7 +134,7 @@ impl CommitQueue {
         Some((hot, room))
     }
 
-    /// Takes as many of the waiting units of a temperature as fit a batch: their items and their
+    /// Takes as many of the waiting units of one heat as fit a batch: their items and their
     /// tickets.
     pub(super) fn take(&self, hot: bool, batch: BatchRoom, items: &mut Vec<Item>, tickets: &mut Vec<Ticket>) {
         let mut waiting = self.waiting.borrow_mut();
@@ -197,7 +197,7 @@ impl CommitQueue {
 }
 
 /// Which of the waiting units, looked at in their order, may go into the next batch of a
-/// temperature. What stores nothing is a barrier, whose order among all others stays.
+/// heat. What stores nothing is a barrier, whose order among all others stays.
 struct Selection {
     hot: bool,
     passed_over: bool,

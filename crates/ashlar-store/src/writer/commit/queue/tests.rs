@@ -34,7 +34,7 @@ fn queue(waiting: Vec<Unit>) -> CommitQueue {
     queue
 }
 
-/// What is taken of the units, by their temperature (`None`: zeros), and what goes on waiting.
+/// What is taken of the units, by their heat (`None`: zeros), and what goes on waiting.
 fn taken(waiting: Vec<Unit>, hot: bool, batch: BatchRoom) -> [Vec<Option<bool>>; 2] {
     let queue = queue(waiting);
     let (mut items, mut tickets) = (Vec::new(), Vec::new());
