@@ -58,6 +58,9 @@ const AT_A_TIME: u64 = 64;
 const QUESTIONS: u32 = 200;
 /// How long nothing is done.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long a pool may be at work after hosts have stopped, and how often that is looked at.
+const REST_WAIT: Duration = Duration::from_secs(300);
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// Part of the records that a start replays at most, in percent, that is there to be replayed.
 const WINDOW_PERCENT: u64 = 95;
 
@@ -163,11 +166,11 @@ async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
     progress.begin("overwrites");
     let writing_turn_us = rig.overwrite(&invented, OVERWRITES).await?;
     let overwrites = rig.checkpoint().await?;
-    progress.begin("scattered blocks");
-    let scattering_turn_us = if is_first { Some(rig.scatter().await?) } else { None };
     progress.begin("idle");
     let status_us = rig.ask()?;
     let idle_cpu_percent = idle().await?;
+    progress.begin("scattered blocks");
+    let scattering_turn_us = if is_first { Some(rig.scatter().await?) } else { None };
     progress.begin("start");
     let replayed_records = rig.fill_window().await?;
     let start = rig.crash_and_start().await?;
@@ -302,7 +305,21 @@ impl Rig {
             let at: Vec<u64> = (0..AT_A_TIME).map(|_| chance.below(WIDE_VOLUME_BLOCKS)).collect();
             self.write_to(wide, &at, 1).await?;
         }
+        self.rest().await?;
         Ok(self.world.turns().longest_us())
+    }
+
+    /// Returns once the pool has nothing more to do.
+    async fn rest(&self) -> anyhow::Result<()> {
+        let since = Instant::now();
+        while since.elapsed() < REST_WAIT {
+            let before = cpu_of_this_thread();
+            sleep(LOOK_INTERVAL).await;
+            if cpu_of_this_thread() - before < LOOK_INTERVAL / 10 {
+                return Ok(());
+            }
+        }
+        Err(anyhow!("the pool is still at work {} s after hosts have stopped", REST_WAIT.as_secs()))
     }
 
     /// Writes noise one behind the other. Returns bytes a second.

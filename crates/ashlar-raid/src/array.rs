@@ -384,7 +384,8 @@ impl<D: Device> Array<D> {
         // Lanes and not a list of futures: nothing is allocated for them.
         let lane = async || {
             while let Some((index, bytes)) = { columns.borrow_mut().next() } {
-                if !self.write_chunk(geometry.columns[index], row, bytes).await {
+                let written = self.write_chunk(geometry.columns[index], row, bytes, Durability::Stable);
+                if !written.await {
                     missing.set(missing.get().with(index));
                 }
             }
@@ -395,18 +396,18 @@ impl<D: Device> Array<D> {
         if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
     }
 
-    /// Writes rows of one chunk from `row` on. True: they are on stable media. False: the drive is
-    /// lost, now or before.
+    /// Writes rows of one chunk from `row` on. True: the drive has them, as durable as asked for.
+    /// False: the drive is lost, now or before.
     ///
     /// Errors and want of room are treated as in [`Array::write_rows`].
-    pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes) -> bool {
+    pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes, durable: Durability) -> bool {
         let _writing = self.reconstruct_cache.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
         let mut tries = 0;
         let mut without_room = None;
         loop {
             let Some(member) = self.working(column.drive) else { return false };
             let offset = member.layout().offset(column.chunk, row * SECTOR_BYTES as u32);
-            match self.write(&member, offset, bytes.clone(), Durability::Stable).await {
+            match self.write(&member, offset, bytes.clone(), durable).await {
                 Ok(()) => return member.failure.borrow().is_none(),
                 Err(DeviceError::NoSpace { .. }) => self.wait_for_room(&mut without_room).await,
                 Err(error) => {

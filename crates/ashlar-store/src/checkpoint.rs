@@ -328,6 +328,7 @@ impl<W: World> Pool<W> {
             if losses_by_root(&root, is_gone, parity) <= parity {
                 return Ok(root);
             }
+            self.count_redundancy().await;
             let generation = RootGeneration(root.generation.0 + 1);
             let Members { records, parity_used } = self.members(generation, &BTreeSet::new())?;
             root = Root { generation, members: records, parity_used: parity_used as u8, ..root };

@@ -1,3 +1,4 @@
+use ashlar_format::root::MemberState;
 use ashlar_format::table::{SegmentKind, SegmentState, TableEntry};
 use ashlar_raid::Level;
 

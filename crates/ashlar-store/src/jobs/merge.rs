@@ -36,6 +36,12 @@ struct Settled {
     updates: Vec<(Key, Value)>,
 }
 
+/// Pages of runs that have been written, and for each run what it says: nothing if it has none.
+struct Written {
+    pages: Vec<Pointer>,
+    entries: Vec<Vec<PageEntry>>,
+}
+
 /// What a group says when its runs are put together: newest values, and what they hide.
 #[derive(Default)]
 struct Merged {
@@ -102,8 +108,10 @@ impl<W: World> Pool<W> {
         closed.extend(unmergeable);
         let (kept, settled): (Vec<_>, Vec<_>) =
             settled.into_iter().partition(|of| closed.contains(&of.group));
-        let runs = self.write_settled(id, &settled).await?;
-        for (of, run) in settled.iter().zip(runs) {
+        let written = self.write_settled(id, &settled).await?;
+        let mut pointers = written.pages.into_iter();
+        for (of, entries) in settled.iter().zip(&written.entries) {
+            let run = (!entries.is_empty()).then(|| run_of(entries, &mut pointers));
             self.replace_by_run(id, of, run);
             self.world.yield_now().await;
         }
@@ -136,8 +144,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Writes a run for each of these groups, if it is to have one.
-    async fn write_settled(&self, id: ShardId, settled: &[Settled]) -> Result<Vec<Option<Run>>, AppendError> {
+    /// Writes the pages of a run for each of these groups, if it is to have one.
+    async fn write_settled(&self, id: ShardId, settled: &[Settled]) -> Result<Written, AppendError> {
         let (mut pages, mut entries) = (Vec::new(), Vec::with_capacity(settled.len()));
         let mut encoded = 0;
         for of in settled {
@@ -150,9 +158,7 @@ impl<W: World> Pool<W> {
                 self.world.yield_now().await;
             }
         }
-        let mut pointers = self.append_pages(Claim::Upkeep, pages).await?.into_iter();
-        let run = |entries: Vec<PageEntry>| (!entries.is_empty()).then(|| run_of(&entries, &mut pointers));
-        Ok(entries.into_iter().map(run).collect())
+        Ok(Written { pages: self.append_pages(Claim::Upkeep, pages).await?, entries })
     }
 
     /// What a run says in the place of these updates. An absence that hides nothing would be a run

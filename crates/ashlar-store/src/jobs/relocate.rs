@@ -16,7 +16,9 @@
 //! 4. Upkeep ends only after all lanes: nothing is written behind a pool's last root.
 //! 5. Columns that no root knows at their new place yet are bounded: after a crash they are copied
 //!    again.
-//! 6. Nothing that a lane has begun to write is on its way when its chunks are given back.
+//! 6. What a lane writes is on stable media before a root names it: every checkpoint flushes all
+//!    drives before its root. To a drive that seeks a flush for each step would cost a turn.
+//! 7. Nothing that a lane has begun to write is on its way when its chunks are given back.
 //!
 //! Where hosts are to have no share of the time, a lane reads ahead, and writes a step while it
 //! works on the next one: drives and processor do not wait for each other.
@@ -26,16 +28,17 @@ pub(crate) mod policy;
 use std::cell::Cell;
 use std::mem::take;
 use std::ops::Range;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, DriveId, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, DriveId, Durability, SECTOR_BYTES, World};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
+use ashlar_format::table::RowExtent;
 use ashlar_raid::{ChunkAddr, Geometry};
 use bytes::Bytes;
-use futures_util::future::{LocalBoxFuture, MaybeDone, join_all, maybe_done, poll_immediate, select};
-use tokio::sync::Notify;
+use futures_util::future::{join_all, select};
+use tokio::sync::{Notify, oneshot};
 
 use crate::base::activity::Activity;
 use crate::jobs::share::TimeShare;
@@ -65,13 +68,10 @@ pub(crate) struct Lane {
     /// What has been read beyond that, by a step of so many rows.
     pieces: Pieces,
     pacing: Option<Pacing>,
-    /// What the step before has read is being written.
-    writing: Option<Writing>,
+    /// What the step before has read is being written: whether all columns have been.
+    writing: Option<oneshot::Receiver<bool>>,
     bytes_written: u64,
 }
-
-/// Whether all columns have been written.
-type Writing = Pin<Box<MaybeDone<LocalBoxFuture<'static, bool>>>>;
 
 impl Lane {
     /// How many columns go.
@@ -321,7 +321,7 @@ impl<W: World> Pool<W> {
     async fn copy_rows(self: &Rc<Self>, lane: &mut Lane) -> Result<Relocated, Relocated> {
         let (_pin, geometry) = pin(&self.space.segments, lane.segment).ok_or(Relocated::GivenUp)?;
         let extents = self.space.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
-        let step_rows = self.pace_lane(lane, &geometry);
+        let step_rows = self.pace_lane(lane, &geometry, &extents);
         let end = lane.next_row + step_rows;
         let mut image = Image::in_steps(self, &geometry, step_rows, take(&mut lane.pieces));
         let mut copied = Copied::new(&lane.places);
@@ -349,12 +349,14 @@ impl<W: World> Pool<W> {
 
     /// Lets the lane go on at the pace that is now right. Returns the rows of a step. What has been
     /// read at another pace is read again.
-    fn pace_lane(self: &Rc<Self>, lane: &mut Lane, geometry: &Rc<Geometry>) -> u32 {
+    fn pace_lane(self: &Rc<Self>, lane: &mut Lane, geometry: &Rc<Geometry>, extents: &[RowExtent]) -> u32 {
         let pacing = self.lane_pacing();
         let Pacing { step_rows, steps_ahead, .. } = pacing;
         let before = lane.pacing.replace(pacing);
         if before.is_none_or(|before| (before.step_rows, before.steps_ahead) != (step_rows, steps_ahead)) {
-            let rows = self.identity.segment_rows;
+            // Nothing is read behind the step with the last batch.
+            let end = extents.last().map_or(0, |extent| extent.row + extent.rows);
+            let rows = end.next_multiple_of(step_rows).min(self.identity.segment_rows);
             let ahead = || Ahead::new(self, geometry, rows, step_rows, steps_ahead);
             lane.pieces = if steps_ahead > 0 { Pieces::ahead(ahead()) } else { Pieces::default() };
         }
@@ -381,23 +383,23 @@ impl<W: World> Pool<W> {
     /// Writes what has been copied to where the columns go, all at once; where the lane reads ahead
     /// the next step goes on meanwhile.
     async fn write_copied(self: &Rc<Self>, lane: &mut Lane, copied: &mut Copied) -> Result<(), Relocated> {
-        self.written(lane).await?;
         let (rows, columns) = copied.take();
         if rows.is_empty() {
             return Ok(());
         }
+        self.written(lane).await?;
         let bytes = columns.iter().map(Vec::len).sum::<usize>() as u64;
         let chunks = lane.places.iter().map(|place| place.chunk);
         let writes: Vec<(ChunkAddr, Bytes)> =
             chunks.zip(columns.iter().map(|column| AlignedBuf::copy_of(column).freeze())).collect();
-        let pool = self.clone();
-        let write_all: LocalBoxFuture<'static, bool> = Box::pin(async move {
-            let write = |(chunk, bytes)| pool.array.write_chunk(chunk, rows.start, bytes);
-            join_all(writes.into_iter().map(write)).await.into_iter().all(|is_written| is_written)
+        let (pool, (answer, writing)) = (self.clone(), oneshot::channel());
+        // A task of its own: an answer that nobody takes looks like a drive that is silent.
+        self.spawn(async move {
+            let write = |(chunk, bytes)| pool.array.write_chunk(chunk, rows.start, bytes, Durability::Cached);
+            let written = join_all(writes.into_iter().map(write)).await;
+            // The lane may have gone, because the pool is closed.
+            let _ = answer.send(written.into_iter().all(|is_written| is_written));
         });
-        let mut writing = Box::pin(maybe_done(write_all));
-        // Drives have it from here on.
-        poll_immediate(writing.as_mut()).await;
         lane.writing = Some(writing);
         lane.bytes_written += bytes;
         self.jobs.relocation.bytes_begun.set(self.jobs.relocation.bytes_begun.get() + bytes);
@@ -411,10 +413,8 @@ impl<W: World> Pool<W> {
 
     /// What the step before has read is written, if drives have taken it.
     async fn written(&self, lane: &mut Lane) -> Result<(), Relocated> {
-        let Some(mut writing) = lane.writing.take() else { return Ok(()) };
-        writing.as_mut().await;
-        let is_written = writing.as_mut().take_output().expect("it is awaited once");
-        if is_written { Ok(()) } else { Err(Relocated::GivenUp) }
+        let Some(writing) = lane.writing.take() else { return Ok(()) };
+        if writing.await.unwrap_or(false) { Ok(()) } else { Err(Relocated::GivenUp) }
     }
 
     fn relocated_bytes(&self, purpose: Purpose, bytes: u64) {

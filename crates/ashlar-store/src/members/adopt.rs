@@ -5,7 +5,8 @@
 //! 2. A column changes its drive only while no checkpoint is on its way: a root that says so names
 //!    the drive.
 //! 3. So many do so between two roots that the leaves which say it have room, however full the
-//!    pool is. After a crash the others are on the old number still, and are restored.
+//!    pool is. After a crash the others are on the old number still, and are restored; so are those
+//!    for which a full pool has no room to say it.
 
 use std::pin::pin;
 
@@ -18,6 +19,7 @@ use ashlar_raid::ChunkAddr;
 use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
+use crate::space::capacity::Request;
 use crate::space::segments::{HeldColumn, Segment};
 
 /// Segments that are looked at in one turn: hosts' operations wait for its end.
@@ -100,10 +102,15 @@ impl<W: World> Pool<W> {
         let mut left = Kept { pool: self, drive: new, columns };
         let at_a_time =
             self.space.segments.borrow().adopted_at_a_time().min(self.options.adopted_columns_max);
+        if !left.columns.is_empty() {
+            self.scrub_if_doubtful(member, new, held);
+        }
         let mut adopted = 0;
         while !left.columns.is_empty() {
             let count = left.columns.len().min(at_a_time).min(ADOPTED_IN_A_TURN);
-            self.leaves_have_room(count, at_a_time).await?;
+            if !self.leaves_have_room(count, at_a_time).await? {
+                break;
+            }
             let some = left.columns.split_off(left.columns.len() - count);
             let mut segments = self.space.segments.borrow_mut();
             let adopts = |column: &&HeldColumn| {
@@ -115,7 +122,11 @@ impl<W: World> Pool<W> {
             adopted += changed as u64;
             self.world.yield_now().await;
         }
-        if adopted > 0 && held.is_doubtful(member) {
+        Ok(adopted)
+    }
+
+    fn scrub_if_doubtful(&self, member: &MemberRecord, new: DriveId, held: &Held) {
+        if held.is_doubtful(member) {
             let (pool, was) = (&self.name(), member.drive);
             tracing::warn!(
                 pool,
@@ -124,18 +135,19 @@ impl<W: World> Pool<W> {
             );
             self.scrub_anew();
         }
-        Ok(adopted)
     }
 
-    /// Returns while no checkpoint is on its way, and the next one has room for what so many more
-    /// columns change.
-    async fn leaves_have_room(&self, columns: usize, at_a_time: usize) -> Result<(), IoError> {
+    /// Returns while no checkpoint is on its way: whether the next one has room for what so many
+    /// more columns change. The first one names the drive, and may take what is left.
+    async fn leaves_have_room(&self, columns: usize, at_a_time: usize) -> Result<bool, IoError> {
+        let has_room =
+            || self.membership.joining.get().is_some() || self.admit_request(Request::Change).is_ok();
         self.between_checkpoints().await?;
-        while self.jobs.relocation.unsettled_columns() > at_a_time - columns {
+        while self.jobs.relocation.unsettled_columns() > at_a_time - columns && has_room() {
             self.checkpoint_unless_hung().await?;
             self.between_checkpoints().await?;
         }
-        Ok(())
+        Ok(has_room())
     }
 
     /// Returns while no checkpoint is on its way. What one says of segments and of members is of

@@ -328,7 +328,8 @@ impl<'a, W: World> Image<'a, W> {
     fn content_without_lost_drives<'f>(&'f self, found: &'f Found) -> Option<Content<'f>> {
         let (header, data, total) = (&found.header, self.geometry.data(), self.geometry.columns.len());
         let lost: Vec<usize> = (0..data).filter(|column| !self.is_present(*column)).collect();
-        if lost.is_empty() {
+        // More may be lost by now than when the rest was read.
+        if lost.is_empty() || lost.len() > total - data {
             return None;
         }
         let is_whole = |column: &usize| {

@@ -37,8 +37,9 @@ pub(crate) struct Pace {
     /// little by little.
     gained_bytes: Cell<f64>,
     took_nanos: Cell<f64>,
-    /// Since when collection has been at it.
+    /// Since when collection has been at it, and what the segment that it is at took before that.
     since: Cell<Nanos>,
+    took_before: Cell<Duration>,
     /// When the next batch may be written.
     next_at: Cell<Nanos>,
 }
@@ -60,9 +61,15 @@ impl Pace {
         self.since.set(now);
     }
 
+    /// A part of a segment has been collected.
+    pub fn collected_part(&self, now: Nanos) {
+        self.took_before.set(self.took_before.get() + now.since(self.since.replace(now)));
+    }
+
     /// A segment has been collected.
     pub fn gained(&self, bytes: u64, now: Nanos) {
-        let took = now.since(self.since.replace(now)).as_nanos() as f64;
+        self.collected_part(now);
+        let took = self.took_before.take().as_nanos() as f64;
         self.gained_bytes.set(self.gained_bytes.get() * REMEMBERED + bytes as f64);
         self.took_nanos.set(self.took_nanos.get() * REMEMBERED + took);
     }

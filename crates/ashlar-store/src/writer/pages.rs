@@ -41,6 +41,8 @@ pub(crate) const PAGES_READ_AT_A_TIME: usize = 8;
 
 /// Pages that are compressed in one turn.
 const PAGES_COMPRESSED_IN_A_TURN: usize = 2;
+/// Pages that are counted in one.
+const PAGES_CREDITED_IN_A_TURN: usize = 1024;
 
 /// Of a pool that has so many times the memory of its maps, deltas are a small part: they take
 /// twice what the maps' buffers do, and those a part of that memory.
@@ -234,7 +236,12 @@ impl<W: World> Pool<W> {
             self.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
         }
-        pointers.iter().for_each(|pointer| self.space.ledger.credit_page(*pointer));
+        for some in pointers.chunks(PAGES_CREDITED_IN_A_TURN) {
+            some.iter().for_each(|pointer| self.space.ledger.credit_page(*pointer));
+            if some.len() == PAGES_CREDITED_IN_A_TURN {
+                self.world.yield_now().await;
+            }
+        }
         Ok(pointers)
     }
 }

@@ -118,8 +118,12 @@ impl<W: World> Pool<W> {
         if let Part::Done(Collected::LeftToCheckpoint) = part {
             self.ordered_checkpoint().await;
         }
-        if let Part::Done(Collected::Emptied | Collected::LeftToCheckpoint) = part {
-            self.space.pace.gained(collecting.gain_bytes.get(), self.world.now());
+        let (pace, now) = (&self.space.pace, self.world.now());
+        match part {
+            Part::Done(Collected::Emptied | Collected::LeftToCheckpoint) => {
+                pace.gained(collecting.gain_bytes.get(), now);
+            }
+            Part::More | Part::Done(Collected::Unmovable) => pace.collected_part(now),
         }
         Ok(part)
     }

@@ -2,7 +2,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use ashlar_block::{AlignedBuf, DeviceError, SECTOR_BYTES};
+use ashlar_block::{AlignedBuf, DeviceError, Durability, SECTOR_BYTES};
 use ashlar_format::table::{RowExtent, TableEntry};
 use ashlar_raid::Level;
 
@@ -166,7 +166,7 @@ fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
         pool.space.segments.borrow().get(at.segment()).expect("it lives there").geometry.columns.clone();
     without(&pool, columns[(at.column() + 1) % columns.len()].drive);
     let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
-    at_once(pool.array.write_chunk(columns[at.column()], at.sectors().start, wrong));
+    at_once(pool.array.write_chunk(columns[at.column()], at.sectors().start, wrong, Durability::Stable));
     (pool, at.segment())
 }
 

@@ -3,22 +3,23 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::pin::Pin;
 use std::rc::Rc;
 
 use ashlar_block::World;
 use ashlar_raid::Geometry;
-use futures_util::future::{LocalBoxFuture, MaybeDone, maybe_done, poll_immediate};
+use tokio::sync::oneshot;
 
 use crate::pool::Pool;
 use crate::reader::scan::{Column, read_rows};
 
-type Reading = Pin<Box<MaybeDone<LocalBoxFuture<'static, Vec<Column>>>>>;
+/// A piece that a task of its own reads: an answer that nobody takes looks like a drive that is
+/// silent.
+type Reading = oneshot::Receiver<Vec<Column>>;
 
 /// Pieces of a segment that are being read, in order.
 pub(crate) struct Ahead {
     /// Begins to read a piece.
-    begin: Box<dyn Fn(u32) -> LocalBoxFuture<'static, Vec<Column>>>,
+    begin: Box<dyn Fn(u32) -> Reading>,
     /// Those that are left to begin.
     left: Range<u32>,
     /// Those that have begun.
@@ -39,10 +40,15 @@ impl Ahead {
         pieces_max: usize,
     ) -> Self {
         let (pool, geometry) = (pool.clone(), geometry.clone());
-        let begin = move |piece: u32| -> LocalBoxFuture<'static, Vec<Column>> {
-            let (pool, geometry) = (pool.clone(), geometry.clone());
+        let begin = move |piece: u32| {
+            let (answer, reading) = oneshot::channel();
+            let (reader, geometry) = (pool.clone(), geometry.clone());
             let rows = piece * rows_at_a_time..((piece + 1) * rows_at_a_time).min(rows);
-            Box::pin(async move { read_rows(&pool, &geometry, rows).await })
+            pool.spawn(async move {
+                // Who asked may have gone.
+                let _ = answer.send(read_rows(&reader, &geometry, rows).await);
+            });
+            reading
         };
         Ahead {
             begin: Box::new(begin),
@@ -56,12 +62,10 @@ impl Ahead {
     /// not ahead: it has been taken before, or lies behind the last.
     pub(super) async fn piece(&mut self, piece: u32) -> Option<Vec<Column>> {
         self.skip_to(piece);
-        self.begin_more().await;
-        let (_, mut reading) = self.reading.pop_front_if(|(number, _)| *number == piece)?;
-        reading.as_mut().await;
-        let columns = reading.as_mut().take_output();
-        self.begin_more().await;
-        columns
+        self.begin_more();
+        let (_, reading) = self.reading.pop_front_if(|(number, _)| *number == piece)?;
+        self.begin_more();
+        reading.await.ok()
     }
 
     /// Nobody asks for what lies before it any more.
@@ -70,14 +74,11 @@ impl Ahead {
         self.left.start = self.left.start.max(piece.min(self.left.end));
     }
 
-    async fn begin_more(&mut self) {
+    fn begin_more(&mut self) {
         while self.reading.len() < self.pieces_max
             && let Some(piece) = self.left.next()
         {
-            let mut reading = Box::pin(maybe_done((self.begin)(piece)));
-            // Drives have it from here on.
-            poll_immediate(reading.as_mut()).await;
-            self.reading.push_back((piece, reading));
+            self.reading.push_back((piece, (self.begin)(piece)));
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, DeviceError};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, DeviceError, Durability};
 use ashlar_raid::Level;
 
 use super::super::tests::header;
@@ -120,7 +120,7 @@ fn what_lies_behind_a_batch_of_which_the_header_cannot_be_read_is_moved() {
     let columns = pool.space.segments.borrow().get(victim).expect("it is there").geometry.columns.clone();
     pool.array.give_up(columns[1].drive, DeviceError::Gone);
     let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
-    at_once(pool.array.write_chunk(columns[0], bad.row, wrong));
+    at_once(pool.array.write_chunk(columns[0], bad.row, wrong, Durability::Stable));
     let parts = InParts::default();
     let next = || at_once(pool.collect_in_parts(&parts, victim, Rest::Moves)).expect("there is room");
     let ended = std::iter::repeat_with(next).find(|part| *part != Part::More);

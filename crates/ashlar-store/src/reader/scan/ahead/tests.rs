@@ -9,10 +9,11 @@ use crate::testing::at_once;
 fn ahead() -> (Ahead, Rc<RefCell<Vec<u32>>>) {
     let begun = Rc::new(RefCell::new(Vec::new()));
     let noted = begun.clone();
-    let begin = move |piece: u32| -> LocalBoxFuture<'static, Vec<Column>> {
+    let begin = move |piece: u32| {
         noted.borrow_mut().push(piece);
-        let columns = vec![Column::Whole(AlignedBuf::zeroed(piece as usize + 1))];
-        Box::pin(std::future::ready(columns))
+        let (answer, reading) = oneshot::channel();
+        assert!(answer.send(vec![Column::Whole(AlignedBuf::zeroed(piece as usize + 1))]).is_ok());
+        reading
     };
     (Ahead { begin: Box::new(begin), left: 0..5, reading: VecDeque::new(), pieces_max: 2 }, begun)
 }
