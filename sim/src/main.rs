@@ -100,6 +100,8 @@ type MakePlan = fn(&mut XorShift) -> Plan;
 
 /// Crash states of a run that has to have met everything.
 const LONG_RUN_STATES: u64 = 20_000;
+/// The same, also what is seldom met.
+const VERY_LONG_RUN_STATES: u64 = 200_000;
 
 /// Crash states after which a line says how far it is.
 const STATES_PER_LINE: u64 = 5000;
@@ -151,7 +153,8 @@ fn main() -> anyhow::Result<()> {
     }
     if totals.outcome.crash_states() >= LONG_RUN_STATES {
         let mut lacks = totals.outcome.lacks(arguments.crashes);
-        lacks.extend(totals.coverage.lacks());
+        let is_very_long = totals.outcome.crash_states() >= VERY_LONG_RUN_STATES;
+        lacks.extend(totals.coverage.lacks(is_very_long));
         anyhow::ensure!(lacks.is_empty(), "the run has not met what it should: {}", lacks.join("; "));
     }
     Ok(())
