@@ -78,9 +78,8 @@ impl<W: World> Pool<W> {
         let (mut columns, mut next) = (Vec::new(), Some(SegmentId(0)));
         while let Some(from) = next {
             let has = |segment: &Segment| held.has(segment);
-            let segments = self.space.segments.borrow();
-            let (some, behind) = segments.columns_held(drive, from, SEGMENTS_IN_A_TURN, has);
-            drop(segments);
+            let (some, behind) =
+                self.space.segments.borrow().columns_held(drive, from, SEGMENTS_IN_A_TURN, has);
             columns.extend(some);
             next = behind;
             self.world.yield_now().await;
@@ -112,17 +111,19 @@ impl<W: World> Pool<W> {
                 break;
             }
             let some = left.columns.split_off(left.columns.len() - count);
-            let mut segments = self.space.segments.borrow_mut();
-            let adopts = |column: &&HeldColumn| {
-                segments.adopt(member.drive, new, **column, |segment| held.has(segment))
-            };
-            let changed = some.iter().filter(adopts).count();
-            drop(segments);
-            self.jobs.relocation.moved(changed);
-            adopted += changed as u64;
+            adopted += self.adopt_now(member.drive, new, &some, held);
             self.world.yield_now().await;
         }
         Ok(adopted)
+    }
+
+    /// Those of the columns that are still held are those of the `new` drive: how many they are.
+    fn adopt_now(&self, from: DriveId, new: DriveId, columns: &[HeldColumn], held: &Held) -> u64 {
+        let mut segments = self.space.segments.borrow_mut();
+        let adopts = |column: &&HeldColumn| segments.adopt(from, new, **column, |segment| held.has(segment));
+        let adopted = columns.iter().filter(adopts).count();
+        self.jobs.relocation.moved(adopted);
+        adopted as u64
     }
 
     fn scrub_if_doubtful(&self, member: &MemberRecord, new: DriveId, held: &Held) {

@@ -242,7 +242,7 @@ fn take_step(buffer: &mut Buffer, plain: &mut Plain, step: Step, freezing: &mut 
             *freezing = false;
         }
         Step::Distribute { displaced_meanwhile } => {
-            let entries = settled(&buffer);
+            let entries = settled(buffer);
             let later = displaced_meanwhile.into_iter();
             later.for_each(|(key, value)| {
                 buffer.set(key, value, || true);

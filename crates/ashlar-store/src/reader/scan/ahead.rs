@@ -63,14 +63,19 @@ impl Ahead {
     pub(super) async fn piece(&mut self, piece: u32) -> Option<Vec<Column>> {
         self.skip_to(piece);
         self.begin_more();
-        let (_, reading) = self.reading.pop_front_if(|(number, _)| *number == piece)?;
+        if self.reading.front()?.0 != piece {
+            return None;
+        }
+        let (_, reading) = self.reading.pop_front()?;
         self.begin_more();
         reading.await.ok()
     }
 
     /// Nobody asks for what lies before it any more.
     fn skip_to(&mut self, piece: u32) {
-        while self.reading.pop_front_if(|(number, _)| *number < piece).is_some() {}
+        while self.reading.front().is_some_and(|(number, _)| *number < piece) {
+            self.reading.pop_front();
+        }
         self.left.start = self.left.start.max(piece.min(self.left.end));
     }
 
