@@ -11,7 +11,8 @@
 //! to the drive later. If no root of the drive says anything, the pool refuses it as long as it may
 //! need something on the drive, because a rejoin would overwrite that. The new number comes first
 //! to the drive, where it counts for nothing as long as no root names it, and then into a root,
-//! together with the places of the columns. A crash between the two leaves a drive that counts for
+//! together with the places of columns: of all, or of as many as have room in it
+//! (`members/adopt.rs`). A crash between the two leaves a drive that counts for
 //! nothing: it can be added, and is then restored from scratch.
 
 use std::collections::BTreeSet;
@@ -19,10 +20,8 @@ use std::collections::BTreeSet;
 use ashlar_block::{
     AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
 };
-
 use ashlar_format::root::{MemberRecord, Root};
 use ashlar_format::superblock::Superblock;
-
 use ashlar_raid::Member;
 
 use crate::members::add::AddError;

@@ -37,8 +37,9 @@ pub(crate) struct Pace {
     /// little by little.
     gained_bytes: Cell<f64>,
     took_nanos: Cell<f64>,
-    /// Since when collection has been at it, and what the segment that it is at took before that.
+    /// Since when collection has been at it.
     since: Cell<Nanos>,
+    /// What the segment that it is at took before that.
     took_before: Cell<Duration>,
     /// When the next batch may be written.
     next_at: Cell<Nanos>,
