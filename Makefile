@@ -4,6 +4,8 @@ CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
 SIM_STATES   ?= 20000
 CRASH_ROUNDS ?= 20
+# Scenes of the Linux client at a time: each waits for most of its time.
+SCENE_JOBS   ?= 2
 # For each target.
 FUZZ_SECONDS ?= 3
 # Optimised, because the simulation needs it, but with every assertion.
@@ -18,13 +20,13 @@ FLAKY         = $(BUILT)/flaky.txt
 TEST         ?=
 TIMES        ?= 100
 
-export CRASH_ROUNDS
+export CRASH_ROUNDS SIM_STATES
 check: export RUSTDOCFLAGS = -D warnings
 # What the simulation frees it needs again at once: none of it goes back to the system.
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz programs simulate linux-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -74,15 +76,16 @@ loop: ## TEST (a part of its name, or scene:NAME) TIMES times beside two busy pr
 fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
 	scripts/fuzz --bounded --sanitizer none --seconds $(FUZZ_SECONDS)
 
-# The whole workspace: what it depends on is then built as unit-test has it, not once more with fewer features.
-programs:
-	$(CARGO) build --workspace --profile $(TEST_PROFILE)
+# For --workspace, what they depend on is built as unit-test has it, not once more with fewer features.
+simulate: cargo ## SIM_STATES crash states of the whole store, and which circumstances they have met
+	$(CARGO) test --workspace --bin sim --profile $(TEST_PROFILE) -- \
+		--ignored --exact --nocapture tests::as_many_states_as_sim_states_says
 
-simulate: programs ## SIM_STATES crash states of the whole store, and which circumstances they have met
-	$(BUILT)/$(TEST_PROFILE)/sim --states $(SIM_STATES) --coverage
+program: cargo
+	$(CARGO) build --workspace --bin ashlar --profile $(TEST_PROFILE)
 
-linux-test: programs ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
-	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
+linux-test: program ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
+	JOBS=$(SCENE_JOBS) ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
 
 mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)
 	scripts/check-mutants

@@ -143,9 +143,17 @@ fn main() -> anyhow::Result<()> {
     if arguments.amplification {
         return report_amplification(&arguments);
     }
+    simulate(&arguments)
+}
+
+/// Runs as many seeds as asked for.
+///
+/// # Errors
+/// Seeds that failed, or what a long run has not met.
+fn simulate(arguments: &Arguments) -> anyhow::Result<()> {
     name_seeds_of_panics();
     let started = Instant::now();
-    let totals = run_all(&arguments, started);
+    let totals = run_all(arguments, started);
     report(&totals, started.elapsed(), arguments.crashes);
     anyhow::ensure!(totals.failures.is_empty(), "{} seeds failed", totals.failures.len());
     if arguments.coverage {

@@ -1,7 +1,9 @@
+use crate::Arguments;
 use crate::plan::Plan;
 use crate::scenario::run;
 use ashlar_raid::Level;
 use ashlar_store::Options;
+use clap::Parser;
 
 #[test]
 fn a_full_pool_reads_and_trims_on_and_is_written_again() {
@@ -9,6 +11,15 @@ fn a_full_pool_reads_and_trims_on_and_is_written_again() {
         let outcome = run(seed, Plan::full).unwrap_or_else(|error| panic!("{error}"));
         assert!(outcome.refused > 0 && outcome.collected > 0, "{outcome:?}");
     }
+}
+
+/// What `make simulate` runs: the program is the same, and would have to be built beside the tests.
+#[test]
+#[ignore = "`make simulate` runs it: it takes minutes"]
+fn as_many_states_as_sim_states_says() {
+    let states = std::env::var("SIM_STATES").expect("SIM_STATES says how many");
+    let arguments = Arguments::parse_from(["sim", "--states", &states, "--coverage"]);
+    crate::simulate(&arguments).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod buf;
 mod cause;
+mod causes;
 mod contain;
 pub mod copies;
 mod device;
@@ -22,6 +23,7 @@ mod world;
 
 pub use buf::AlignedBuf;
 pub use cause::{Cause, IoError};
+pub use causes::with_causes;
 pub use contain::{Panicked, contain, contained_pool, note_panic};
 pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};

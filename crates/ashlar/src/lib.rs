@@ -7,7 +7,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads: see stdio")]
 
 mod args;
-mod causes;
 mod cli;
 mod colours;
 mod demo;

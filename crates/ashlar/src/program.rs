@@ -3,13 +3,13 @@
 
 use std::process::ExitCode;
 
-use ashlar_block::printable;
+use ashlar_block::{printable, with_causes};
 use clap::Parser;
 
 use crate::args::Output;
 use crate::cli::Refused;
 use crate::stdio::{self, StdoutError};
-use crate::{causes, usage};
+use crate::usage;
 
 /// The command line of a program.
 pub trait CommandLine: Parser {
@@ -48,7 +48,7 @@ pub(crate) fn name<C: CommandLine>() -> String {
 /// An error of `program` as it is printed: for programs an object on a line, too. What the API says
 /// of it besides goes with it.
 fn refusal(program: &str, error: &anyhow::Error, output: Output) -> String {
-    let why = causes::with_causes(error.as_ref());
+    let why = with_causes(error.as_ref());
     if output == Output::Table {
         let lines: Vec<String> = why.lines().map(printable).collect();
         return format!("{program}: {}", lines.join("\n"));

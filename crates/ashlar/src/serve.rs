@@ -6,14 +6,12 @@ mod config;
 mod convert;
 mod deaths;
 mod distinct;
-mod drive_provider;
 mod errors;
 mod finder;
 mod memory;
 mod namespaces;
 mod node_api;
 mod notify;
-mod reactors;
 mod reload;
 mod requests;
 mod returns;
@@ -31,9 +29,10 @@ use std::time::Duration;
 use anyhow::Context;
 use ashlar_control::{Watcher, router};
 use ashlar_drive::Machine;
+use ashlar_node::{MachineDrives, MachineNode, Reactors, Threads};
 use ashlar_store::Options;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
-use ashlar_volume::{Node, Table};
+use ashlar_volume::Table;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -41,17 +40,12 @@ use crate::args::ServeArguments;
 use crate::logging::{self, Log};
 pub use config::Config;
 use config::LOG_USUAL;
-use drive_provider::MachineDrives;
 use finder::Finder;
 use node_api::{Remembered, ServedNode};
-use reactors::{Reactors, Threads};
 use signals::Order;
 pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
 use state::StateDir;
 use stops::Stops;
-
-/// A node of this machine.
-pub type MachineNode = Node<MachineDrives, Reactors>;
 
 /// How long connected hosts may take to end, and the API to answer, when the daemon stops.
 const STOP_WAIT: Duration = Duration::from_secs(10);
@@ -90,14 +84,14 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
     let subsystem_nqn = state.node.subsystem().nqn;
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
-    let provider = MachineDrives::new(&finder, config.inject_panics.as_deref());
+    let provider = MachineDrives::new(finder.known_places(), config.inject_panics.as_deref());
     let stops = Stops::default();
-    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &provider, &stops)?;
+    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &provider, stops.listener())?;
     let options = Options { holder: Some(state.node.holder()), ..config.store.clone() };
-    let node = Node::new(table, reactors.clone(), options);
+    let node = MachineNode::new(table, reactors.clone(), options);
     if let Err(error) = reactors.serve(&target).await {
         reactors.stop_serving().await;
-        return Err(error);
+        return Err(error.into());
     }
     let node_api = ServedNode::new(node.clone(), target, state, remembered, finder, stops, config);
     let node_api = Arc::new(node_api);

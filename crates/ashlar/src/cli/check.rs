@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::bail;
 use ashlar_block::place::{split_options, unescaped};
-use ashlar_block::{ByteSize, DriveId, counted_are};
+use ashlar_block::{ByteSize, DriveId, counted_are, with_causes};
 use ashlar_check::{
     DriveReport, Finding, Given, Kind, MemberVerdict, Options, Refused as NotChecked, Report, Seen, Watch,
     check, unused,
@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 
 use super::client::Refused;
 use crate::args::Output;
-use crate::causes;
 use crate::stdio::print_line;
 
 /// Least memory for what is compared.
@@ -52,7 +51,7 @@ fn with_code(error: anyhow::Error) -> anyhow::Error {
         (_, Some(OpenError::InUse { .. })) => "drive_in_use",
         _ => "drive",
     };
-    let message = causes::with_causes(error.as_ref());
+    let message = with_causes(error.as_ref());
     Refused(ErrorBody { code: code.to_owned(), message, hint: None }).into()
 }
 

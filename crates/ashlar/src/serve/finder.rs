@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::Context;
 use ashlar_block::{DriveId, DriveUuid};
 use ashlar_drive::{DriveMark, Machine};
-use ashlar_volume::NoMember;
+use ashlar_node::KnownPlaces;
+use ashlar_volume::{NoMember, Sought};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use tokio::sync::watch;
@@ -124,6 +125,22 @@ pub struct Copies {
     pub specs: Vec<String>,
 }
 
+/// What the search knows now.
+struct Places(watch::Receiver<Arc<Snapshot>>);
+
+impl KnownPlaces for Places {
+    fn sought(&self, pool: &str) -> Sought {
+        let known = self.0.borrow();
+        let Some(places) = known.pools.get(pool) else { return Sought::default() };
+        let drives = places.drives.iter().map(|found| (found.uuid, found.spec.clone())).collect();
+        Sought { drives, missed: places.missed_and_copies() }
+    }
+
+    fn stable_name(&self, kernel: &str) -> Option<String> {
+        self.0.borrow().stable_names.get(kernel).cloned()
+    }
+}
+
 /// The way to the thread that looks. Clones lead to the same one, which ends with the last of them.
 #[derive(Clone)]
 pub struct Finder {
@@ -158,6 +175,12 @@ impl Finder {
     /// What is known by now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.shared.snapshot.borrow().clone()
+    }
+
+    /// What is known at any time, for whoever opens drives. Keeps the search from nothing: it ends
+    /// with the last of the finders.
+    pub fn known_places(&self) -> Arc<dyn KnownPlaces> {
+        Arc::new(Places(self.subscribe()))
     }
 
     /// What is known, and each change of it.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ashlar_control::{ApiError, ErrorKind, Warning};
+use ashlar_node::name_the_same;
 use ashlar_volume::{Opening, OpeningStage, PoolRecord};
 
-use super::drive_provider::name_the_same;
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};

@@ -10,6 +10,7 @@ use ashlar_control::types::{
     Volume,
 };
 use ashlar_control::{Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning};
+use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
 
@@ -21,7 +22,7 @@ use super::finder::{Finder, Wanted};
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
-use super::{Config, MachineNode, convert};
+use super::{Config, convert};
 pub use namespaces::Remembered;
 use opening::Openers;
 

@@ -11,11 +11,11 @@ use ashlar_block::check_name;
 use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::DriveSpec;
+use ashlar_node::identity;
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, PRIO_MAX};
 use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
-use super::drive_provider::identity;
 use super::finder::path_of;
 
 const ANY: &str = "any";

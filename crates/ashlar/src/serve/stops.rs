@@ -16,6 +16,12 @@ struct Inner {
 }
 
 impl Stops {
+    /// What tells of pools to come.
+    pub fn listener(&self) -> impl Fn(StoppedPool) + Send + Sync + use<> {
+        let stops = self.clone();
+        move |stopped| stops.tell(stopped)
+    }
+
     /// A pool has been stopped, or let go of since.
     pub fn tell(&self, stopped: StoppedPool) {
         let mut pools = self.pools();

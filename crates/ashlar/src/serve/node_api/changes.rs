@@ -9,6 +9,7 @@ use ashlar_control::types::{
     ReplaceDrive, ReturnDrive,
 };
 use ashlar_control::{ApiError, Consent, ErrorKind};
+use ashlar_node::name_the_same;
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
 use ashlar_volume::{
@@ -17,7 +18,6 @@ use ashlar_volume::{
 use futures_util::future::join_all;
 
 use super::super::distinct::{self, Named};
-use super::super::drive_provider::name_the_same;
 use super::super::errors::api_error;
 use super::super::memory::NotOpen;
 use super::super::state::PoolState;
@@ -293,7 +293,7 @@ impl Shared {
             let mut drives = known.iter().flat_map(|pool| &pool.drives);
             drives.find(|known| known.uuid == drive.to_string()).map(|known| known.spec.clone())
         };
-        let record = self.node.return_drive(&uuid, request.drive, request.at, remembered).await;
+        let record = self.node.return_drive(&uuid, request.drive, request.at, Box::new(remembered)).await;
         let record = record.map_err(api_error)?;
         self.memory().returns.forget_pool(&record);
         tokio::spawn(self.clone().forget_removed(uuid));

@@ -3,7 +3,8 @@
 use ashlar_control::ApiError;
 use ashlar_control::types::PoolDrive;
 
-use super::super::drive_provider::name_the_same;
+use ashlar_node::name_the_same;
+
 use super::super::errors::api_error;
 use super::Shared;
 

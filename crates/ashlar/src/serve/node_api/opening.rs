@@ -330,7 +330,7 @@ fn leads_to(given: &str, spec: &str) -> bool {
     let plain = |text: &'_ str| text.strip_prefix("file:").unwrap_or(text).to_owned();
     let (given_path, path) = (plain(ashlar_volume::path_of(given)), plain(ashlar_volume::path_of(spec)));
     let is_in_it = std::path::Path::new(&path).parent() == Some(std::path::Path::new(&given_path));
-    is_in_it || super::super::drive_provider::name_the_same(given, spec)
+    is_in_it || ashlar_node::name_the_same(given, spec)
 }
 
 /// What is said of a pool that is not open.

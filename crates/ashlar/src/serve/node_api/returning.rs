@@ -60,7 +60,8 @@ impl Shared {
     async fn return_one(self: &Arc<Self>, report: &PoolReport, it: &Return) {
         let (uuid, pool) = (report.status.uuid.to_string(), &report.status.name);
         let (name, at) = (it.lost.name.clone(), it.at.spec.clone());
-        let returned = self.node.return_drive(&uuid, name.clone(), Some(at.clone()), |_| None).await;
+        let (place, remembered) = (Some(at.clone()), Box::new(|_| None));
+        let returned = self.node.return_drive(&uuid, name.clone(), place, remembered).await;
         match returned {
             Ok(record) => {
                 tracing::warn!(pool, drive = name, at, "the drive is back, and the pool takes it");

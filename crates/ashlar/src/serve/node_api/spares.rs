@@ -7,11 +7,11 @@ use std::time::Duration;
 use ashlar_control::types::{NameDrive, NameSpare, Pool};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::Machine;
+use ashlar_node::name_the_same;
 use ashlar_store::DriveCondition;
 use ashlar_volume::{DriveReport, PoolReport};
 
 use super::super::distinct::{self, Named};
-use super::super::drive_provider::name_the_same;
 use super::super::errors::api_error;
 use super::super::finder::{Snapshot, path_of};
 use super::super::spares::{Lacking, Spares, Taking};

@@ -6,19 +6,45 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, anyhow};
 use ashlar_reactor::mailbox::{self, Sender};
 use ashlar_reactor::{Config, Handle};
-use ashlar_target::nvme_tcp::Service;
-use ashlar_volume::{Dispatcher, Gone, NodeDoor, ReactorIndex, ReactorPools, Table};
+use ashlar_target::nvme_tcp::{BindError, Service, Target};
+use ashlar_volume::{Dispatcher, Gone, NodeDoor, ReactorIndex, ReactorPools, StoppedPool, Table};
+use futures_util::future::{BoxFuture, join_all};
 
-use super::drive_provider::MachineDrives;
-use super::stops::Stops;
+use crate::drives::MachineDrives;
 
 /// The pools of one reactor.
-pub type MachineHome = ReactorPools<MachineDrives>;
+type MachineHome = ReactorPools<MachineDrives>;
 /// The door of one reactor.
-pub type MachineDoor = NodeDoor<MachineDrives, Reactors>;
+type MachineDoor = NodeDoor<MachineDrives, Reactors>;
+/// Hears of pools that faults in Ashlar itself stop.
+type Stopped = Arc<dyn Fn(StoppedPool) + Send + Sync>;
+
+/// Why no reactors could be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The operating system has no thread to give.
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
+    /// A reactor cannot run on this machine.
+    #[error("cannot start a reactor")]
+    Reactor(#[source] ashlar_reactor::StartError),
+    /// One ended before it ran.
+    #[error("a reactor ended while it started")]
+    Ended,
+}
+
+/// Why hosts cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A portal cannot be listened on.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// A reactor has ended.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}
 
 /// What lives on a reactor for as long as it runs.
 struct Local {
@@ -66,21 +92,23 @@ impl Reactors {
     /// # Errors
     /// The portal that cannot be listened on. What has begun by then is to be ended by
     /// [`Self::stop_serving`].
-    pub async fn serve(&self, target: &ashlar_target::nvme_tcp::Target) -> anyhow::Result<()> {
-        for handle in self.handles.iter() {
-            let (target, dispatcher) = (target.clone(), self.clone());
-            let serve = move || async move {
-                let local = local();
-                let service = target.serve(NodeDoor::new(local.home.clone(), dispatcher));
-                service.map(|service| drop(local.service.replace(Some(service))))
-            };
-            handle.call(serve).await.map_err(|_| anyhow!(Gone))??;
-        }
-        Ok(())
+    pub fn serve<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, Result<(), ServeError>> {
+        Box::pin(async move {
+            for handle in self.handles.iter() {
+                let (target, dispatcher) = (target.clone(), self.clone());
+                let serve = move || async move {
+                    let local = local();
+                    let service = target.serve(NodeDoor::new(local.home.clone(), dispatcher));
+                    service.map(|service| drop(local.service.replace(Some(service))))
+                };
+                handle.call(serve).await.map_err(|_| Gone)??;
+            }
+            Ok(())
+        })
     }
 
     /// Answers what hosts have sent and closes their connections, on all reactors.
-    pub async fn stop_serving(&self) {
+    pub fn stop_serving(&self) -> BoxFuture<'_, ()> {
         let stop = |handle: &Handle| {
             handle.call(|| async {
                 let service = local().service.take();
@@ -89,7 +117,8 @@ impl Reactors {
                 }
             })
         };
-        futures_util::future::join_all(self.handles.iter().map(stop)).await;
+        let all = join_all(self.handles.iter().map(stop));
+        Box::pin(async move { drop(all.await) })
     }
 }
 
@@ -105,23 +134,24 @@ struct Running {
 }
 
 impl Threads {
-    /// Starts `count` reactors with the pools of `table` to come. `stops` hears of those that a
+    /// Starts `count` reactors with the pools of `table` to come. `stopped` hears of those that a
     /// fault in Ashlar itself stops.
     ///
     /// # Errors
-    /// Why the first one that failed could not be started, and the way out.
+    /// Why the first one that failed could not be started.
     pub fn start(
         count: usize,
         config: &Config,
         table: &Arc<Table>,
         provider: &MachineDrives,
-        stops: &Stops,
-    ) -> anyhow::Result<(Self, Reactors)> {
+        stopped: impl Fn(StoppedPool) + Send + Sync + 'static,
+    ) -> Result<(Self, Reactors), StartError> {
+        let stopped: Stopped = Arc::new(stopped);
         let mut threads = Threads { running: Vec::with_capacity(count) };
         let mut handles = Vec::with_capacity(count);
         for index in 0..count {
             let (running, handle) =
-                start(ReactorIndex(index), config.clone(), table.clone(), provider.clone(), stops.clone())?;
+                start(ReactorIndex(index), config.clone(), table.clone(), provider.clone(), stopped.clone())?;
             threads.running.push(running);
             handles.push(handle);
         }
@@ -144,14 +174,14 @@ fn start(
     config: Config,
     table: Arc<Table>,
     provider: MachineDrives,
-    stops: Stops,
-) -> anyhow::Result<(Running, Handle)> {
+    stopped: Stopped,
+) -> Result<(Running, Handle), StartError> {
     let (started, start) = mpsc::channel();
     let (until, mut ended) = mailbox::channel::<()>(1);
     let serve = move || {
         let report = started.clone();
         let main = async move {
-            let home = ReactorPools::new(index, provider, table, move |stopped| stops.tell(stopped));
+            let home = ReactorPools::new(index, provider, table, move |pool| stopped(pool));
             LOCAL.set(Some(Rc::new(Local { home, service: RefCell::new(None) })));
             let _ = report.send(Ok(ashlar_reactor::handle()));
             while ended.recv().await.is_some() {}
@@ -162,8 +192,8 @@ fn start(
         }
     };
     let name = format!("reactor-{}", index.0);
-    let thread = std::thread::Builder::new().name(name).spawn(serve).context("cannot start a thread")?;
-    let handle = start.recv().map_err(|_| anyhow!("a reactor ended while it started"))?;
-    let handle = handle.context("cannot start a reactor")?;
+    let thread = std::thread::Builder::new().name(name).spawn(serve).map_err(StartError::Thread)?;
+    let handle = start.recv().map_err(|_| StartError::Ended)?;
+    let handle = handle.map_err(StartError::Reactor)?;
     Ok((Running { thread, _until: until }, handle))
 }

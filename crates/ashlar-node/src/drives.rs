@@ -5,29 +5,33 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use ashlar_block::DeviceError;
+use ashlar_block::{DeviceError, with_causes};
 use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, Faults, OpenMode};
 use ashlar_volume::{DriveFacts, DriveProvider, ProvidedDrive, Sought};
-use tokio::sync::watch;
 
-use super::finder::{Finder, Snapshot};
+/// Where drives of this machine are, from whoever looks for them. Never waits.
+pub trait KnownPlaces: Send + Sync {
+    /// Where drives with the label of the pool of this UUID are, as far as it is known now.
+    fn sought(&self, pool: &str) -> Sought;
 
-use crate::causes::with_causes;
+    /// The name that is remembered and shown for the block device that the kernel calls so, if it
+    /// has one that outlives restarts.
+    fn stable_name(&self, kernel: &str) -> Option<String>;
+}
 
 /// The drives of this machine.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MachineDrives {
-    /// What is known of where drives are.
-    known: watch::Receiver<Arc<Snapshot>>,
+    known: Arc<dyn KnownPlaces>,
     /// A file that says which drive's next write panics, for tests.
     panics: Option<Arc<Path>>,
 }
 
 impl MachineDrives {
-    /// The drives that `finder` looks after. `panics`: a file that says which drive's next write
-    /// panics, for tests.
-    pub fn new(finder: &Finder, panics: Option<&Path>) -> Self {
-        MachineDrives { known: finder.subscribe(), panics: panics.map(Arc::from) }
+    /// The drives that `known` finds. `panics`: a file that says which drive's next write panics,
+    /// for tests.
+    pub fn new(known: Arc<dyn KnownPlaces>, panics: Option<&Path>) -> Self {
+        MachineDrives { known, panics: panics.map(Arc::from) }
     }
 }
 
@@ -83,14 +87,11 @@ impl DriveProvider for MachineDrives {
     }
 
     fn sought(&self, pool: &str) -> Sought {
-        let known = self.known.borrow();
-        let Some(places) = known.pools.get(pool) else { return Sought::default() };
-        let drives = places.drives.iter().map(|found| (found.uuid, found.spec.clone())).collect();
-        Sought { drives, missed: places.missed_and_copies() }
+        self.known.sought(pool)
     }
 
     fn stable_name(&self, kernel: &str) -> Option<String> {
-        self.known.borrow().stable_names.get(kernel).cloned()
+        self.known.stable_name(kernel)
     }
 }
 
