@@ -76,13 +76,14 @@ loop: ## TEST (a part of its name, or scene:NAME) TIMES times beside two busy pr
 fuzz: ## FUZZ_SECONDS of hostile bytes for each fuzz target, guided by coverage
 	scripts/fuzz --bounded --sanitizer none --seconds $(FUZZ_SECONDS)
 
-# For --workspace, what they depend on is built as unit-test has it, not once more with fewer features.
+# As tests of the workspace, what they depend on is built as unit-test has it, not once more with fewer
+# features.
 simulate: cargo ## SIM_STATES crash states of the whole store, and which circumstances they have met
 	$(CARGO) test --workspace --bin sim --profile $(TEST_PROFILE) -- \
 		--ignored --exact --nocapture tests::as_many_states_as_sim_states_says
 
 program: cargo
-	$(CARGO) build --workspace --bin ashlar --profile $(TEST_PROFILE)
+	$(CARGO) test --workspace --test daemon --no-run --profile $(TEST_PROFILE)
 
 linux-test: program ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	JOBS=$(SCENE_JOBS) ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
