@@ -35,9 +35,11 @@ const RECON_PRIO: u8 = 100;
 const MODELS: [&str; 2] = ["nvme-gen4", "nlsas-hdd"];
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 const REBUILD_WAIT: Duration = Duration::from_secs(900);
-/// Bytes of a column that the processor works on at a time: with its others more than its caches
-/// hold of one core's share.
+/// Bytes of a column that the processor works on at a time.
 const COLUMN_BYTES: usize = 1 << 20;
+/// Pieces of a column that it works on in turn: all columns together are more than any cache holds,
+/// as drives are.
+const PIECES: usize = 48;
 /// What a checksum is of.
 const FRAGMENT_BYTES: usize = 4096;
 
@@ -142,24 +144,29 @@ fn drives_seconds(restored_bytes: u64, alone: RawRates) -> f64 {
 
 /// Processor seconds for each byte of a restored column: it is made of as many others as a stripe
 /// has data columns, all of which have checksums. Modelled drives keep what they hold in memory:
-/// for each column that is read or written the same processor copies it.
+/// the same processor copies each column that is read from them, and the one that is written.
 fn processor_seconds_per_byte(duration: Duration) -> f64 {
-    let columns: Vec<Vec<u8>> = (0..=DATA).map(|column| vec![column as u8 + 1; COLUMN_BYTES]).collect();
+    let held = COLUMN_BYTES * PIECES;
+    let mut drives: Vec<Vec<u8>> = (0..DATA + PARITY).map(|drive| vec![drive as u8 + 1; held]).collect();
+    let mut read = vec![vec![0; COLUMN_BYTES]; DATA + PARITY];
     let sources: ColumnMask = (1..=DATA).collect();
-    let read: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
     let mut restored = vec![0; COLUMN_BYTES];
-    let mut copies: Vec<Vec<u8>> = vec![vec![0; COLUMN_BYTES]; DATA + PARITY];
     let (began, mut bytes) = (Instant::now(), 0);
-    while bytes == 0 || began.elapsed() < duration {
-        for (copy, column) in copies.iter_mut().zip(columns.iter().cycle()) {
-            copy.copy_from_slice(black_box(column));
+    for piece in (0..PIECES).cycle().map(|piece| piece * COLUMN_BYTES..(piece + 1) * COLUMN_BYTES) {
+        for (column, drive) in read.iter_mut().zip(&drives).skip(1) {
+            column.copy_from_slice(&drive[piece.clone()]);
         }
-        parity::reconstruct(DATA, sources, &read, &[0], &mut [&mut restored]);
-        let data = read[1..DATA].iter().copied().chain([restored.as_slice()]);
+        let columns: Vec<&[u8]> = read.iter().map(Vec::as_slice).collect();
+        parity::reconstruct(DATA, sources, &columns, &[0], &mut [&mut restored]);
+        let data = columns[1..DATA].iter().copied().chain([restored.as_slice()]);
         for fragment in data.flat_map(|column| column.chunks(FRAGMENT_BYTES)) {
             black_box(crc32c(fragment));
         }
+        drives[0][piece].copy_from_slice(&restored);
         bytes += COLUMN_BYTES;
+        if began.elapsed() >= duration {
+            break;
+        }
     }
     began.elapsed().as_secs_f64() / bytes as f64
 }
