@@ -4,7 +4,7 @@ CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
 SIM_STATES   ?= 20000
 CRASH_ROUNDS ?= 20
-# Scenes of the Linux client at a time: each waits for most of its time.
+# Scenes of the Linux client at a time: one alone leaves a processor idle.
 SCENE_JOBS   ?= 2
 # For each target.
 FUZZ_SECONDS ?= 3
@@ -31,7 +31,7 @@ simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 help: ## this list
 	@echo "Ashlar: make TARGET"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) DATA=$(DATA) PORT=$(PORT) DISCOVERY_PORT=$(DISCOVERY_PORT)"
+	@echo "Variables: SIM_STATES=$(SIM_STATES) CRASH_ROUNDS=$(CRASH_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) SCENE_JOBS=$(SCENE_JOBS) DATA=$(DATA) PORT=$(PORT) DISCOVERY_PORT=$(DISCOVERY_PORT)"
 
 setup: ## install what building and testing need, or say what is missing
 	@scripts/setup

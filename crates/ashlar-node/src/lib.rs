@@ -7,8 +7,8 @@
 //! | `reactors` | the reactors' threads, and the way to them |
 //! | `node` | what the control plane may ask of the pools |
 //!
-//! Nothing that is public here is generic, and every future is boxed. So the store and the target
-//! are compiled once, in this crate, and not again in each program and each test that uses them.
+//! Nothing that has work of the store in it is generic, and every public future is boxed. So the
+//! store and the target are compiled once, in this crate, and not again in whoever uses it.
 //!
 //! This crate knows no API, no configuration and no state directory.
 

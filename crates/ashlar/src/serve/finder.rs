@@ -177,8 +177,7 @@ impl Finder {
         self.shared.snapshot.borrow().clone()
     }
 
-    /// What is known at any time, for whoever opens drives. Keeps the search from nothing: it ends
-    /// with the last of the finders.
+    /// What is known at any time, for whoever opens drives. It does not keep the search going.
     pub fn known_places(&self) -> Arc<dyn KnownPlaces> {
         Arc::new(Places(self.subscribe()))
     }
