@@ -18,4 +18,4 @@ mod reactors;
 
 pub use drives::{KnownPlaces, MachineDrives, identity, name_the_same};
 pub use node::MachineNode;
-pub use reactors::{Reactors, ServeError, StartError, Threads};
+pub use reactors::{Reactors, ServeError, StartError, StopListener, Threads};

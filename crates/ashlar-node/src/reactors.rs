@@ -19,7 +19,7 @@ type MachineHome = ReactorPools<MachineDrives>;
 /// The door of one reactor.
 type MachineDoor = NodeDoor<MachineDrives, Reactors>;
 /// Hears of pools that faults in Ashlar itself stop.
-type Stopped = Arc<dyn Fn(StoppedPool) + Send + Sync>;
+pub type StopListener = Arc<dyn Fn(StoppedPool) + Send + Sync>;
 
 /// Why no reactors could be started.
 #[derive(Debug, thiserror::Error)]
@@ -144,9 +144,8 @@ impl Threads {
         config: &Config,
         table: &Arc<Table>,
         provider: &MachineDrives,
-        stopped: impl Fn(StoppedPool) + Send + Sync + 'static,
+        stopped: &StopListener,
     ) -> Result<(Self, Reactors), StartError> {
-        let stopped: Stopped = Arc::new(stopped);
         let mut threads = Threads { running: Vec::with_capacity(count) };
         let mut handles = Vec::with_capacity(count);
         for index in 0..count {
@@ -174,7 +173,7 @@ fn start(
     config: Config,
     table: Arc<Table>,
     provider: MachineDrives,
-    stopped: Stopped,
+    stopped: StopListener,
 ) -> Result<(Running, Handle), StartError> {
     let (started, start) = mpsc::channel();
     let (until, mut ended) = mailbox::channel::<()>(1);

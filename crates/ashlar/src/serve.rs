@@ -86,7 +86,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
     let provider = MachineDrives::new(finder.known_places(), config.inject_panics.as_deref());
     let stops = Stops::default();
-    let (threads, reactors) = Threads::start(config.reactors, &reactor, &table, &provider, stops.listener())?;
+    let (threads, reactors) =
+        Threads::start(config.reactors, &reactor, &table, &provider, &stops.listener())?;
     let options = Options { holder: Some(state.node.holder()), ..config.store.clone() };
     let node = MachineNode::new(table, reactors.clone(), options);
     if let Err(error) = reactors.serve(&target).await {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ashlar_block::{Notify, wait_for};
+use ashlar_node::StopListener;
 use ashlar_volume::StoppedPool;
 
 /// Pools that have been stopped and that nobody has taken note of yet. Clones are the same.
@@ -17,9 +18,9 @@ struct Inner {
 
 impl Stops {
     /// What tells of pools to come.
-    pub fn listener(&self) -> impl Fn(StoppedPool) + Send + Sync + use<> {
+    pub fn listener(&self) -> StopListener {
         let stops = self.clone();
-        move |stopped| stops.tell(stopped)
+        Arc::new(move |stopped| stops.tell(stopped))
     }
 
     /// A pool has been stopped, or let go of since.

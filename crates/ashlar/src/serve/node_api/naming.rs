@@ -2,7 +2,6 @@
 
 use ashlar_control::ApiError;
 use ashlar_control::types::PoolDrive;
-
 use ashlar_node::name_the_same;
 
 use super::super::errors::api_error;
