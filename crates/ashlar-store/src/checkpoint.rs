@@ -47,7 +47,7 @@ use crate::space::window::Window;
 use crate::writer::pages::AppendError;
 
 /// Updates of a shard that are found, or settle, in one turn: hosts' operations wait for its end.
-const UPDATES_IN_A_TURN: usize = 2048;
+const UPDATES_IN_A_TURN: usize = 512;
 
 /// The same of segments that are freed.
 const FREED_IN_A_TURN: usize = 128;

@@ -365,7 +365,7 @@ impl<W: World> Pool<W> {
 
     /// Whether there would be more to free or collect if every batch had been published and every
     /// read had ended.
-    fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
+    pub(crate) fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
         segments.summary().has_empty() || self.victim(segments, drives, self.writer.lsns.next()).is_some()
     }
 }

@@ -18,8 +18,11 @@ use crate::writer::pages::{AppendError, NewPage};
 
 /// Leaves or nodes of indexes that are written together.
 const LEAVES_AT_A_TIME: usize = 256;
-/// Leaves that are encoded in one turn: hosts' operations wait for its end.
+/// Leaves that are encoded, or let go of, in one turn: hosts' operations wait for its end.
 const LEAVES_IN_A_TURN: usize = 4;
+
+/// A leaf of a shard's index that is to be written.
+type DueLeaf = (ShardId, GroupKey, Vec<u8>);
 
 impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
@@ -115,32 +118,46 @@ impl<W: World> Pool<W> {
         for id in shard_ids().filter(|id| self.with_shard(*id, |shard| shard.index.is_stale())) {
             stale.push(id);
             for key in self.with_shard(id, |shard| shard.index.take_changed()) {
-                let (pages, replaced) = self.with_shard(id, |shard| shard.index.cut(key));
-                replaced.into_iter().for_each(|old| self.space.ledger.discard_page(old));
-                due.extend(pages.into_iter().map(|(key, bytes)| (id, key, bytes)));
-                if due.len() >= LEAVES_AT_A_TIME {
-                    self.write_index_leaves(std::mem::take(&mut due)).await?;
-                } else if due.len().is_multiple_of(LEAVES_IN_A_TURN) {
-                    self.world.yield_now().await;
-                }
+                self.cut_leaf(id, key, &mut due).await?;
             }
         }
         self.write_index_leaves(due).await?;
         self.write_index_nodes(stale).await
     }
 
-    async fn write_index_leaves(
+    /// Cuts a leaf into pages, which are then `due`, and writes those as soon as they are enough.
+    async fn cut_leaf(
         &self,
-        leaves: Vec<(ShardId, GroupKey, Vec<u8>)>,
+        id: ShardId,
+        key: GroupKey,
+        due: &mut Vec<DueLeaf>,
     ) -> Result<(), CheckpointError> {
-        let page = |(id, key, bytes): &(ShardId, GroupKey, Vec<u8>)| {
-            NewPage::of_map(PageKind::IndexLeaf, *id, *key, bytes.clone())
-        };
+        let mut next = Some(key);
+        while let Some(key) = next {
+            let cut = self.with_shard(id, |shard| shard.index.cut(key));
+            cut.replaced.into_iter().for_each(|old| self.space.ledger.discard_page(old));
+            due.extend(cut.page.map(|(key, bytes)| (id, key, bytes)));
+            if due.len() >= LEAVES_AT_A_TIME {
+                self.write_index_leaves(std::mem::take(due)).await?;
+            } else if due.len().is_multiple_of(LEAVES_IN_A_TURN) {
+                self.world.yield_now().await;
+            }
+            next = cut.rest;
+        }
+        Ok(())
+    }
+
+    async fn write_index_leaves(&self, leaves: Vec<DueLeaf>) -> Result<(), CheckpointError> {
+        let page =
+            |(id, key, bytes): &DueLeaf| NewPage::of_map(PageKind::IndexLeaf, *id, *key, bytes.clone());
         let pointers = self.append_map(leaves.iter().map(page).collect()).await?;
-        for ((id, key, bytes), pointer) in leaves.into_iter().zip(pointers) {
+        for (nth, ((id, key, bytes), pointer)) in leaves.into_iter().zip(pointers).enumerate() {
             // In the cache before it goes out of memory.
             self.keep_leaf(pointer, StoredLeaf::encoded(bytes));
             self.with_shard(id, |shard| shard.index.leaf_written(key, pointer));
+            if (nth + 1).is_multiple_of(LEAVES_IN_A_TURN) {
+                self.world.yield_now().await;
+            }
         }
         Ok(())
     }

@@ -26,9 +26,9 @@ const COMPACTED_PAGES_MAX: usize = 64;
 
 /// Updates of a buffer that are looked at, or encoded, in one turn, nearly: hosts' operations wait
 /// for its end.
-const UPDATES_IN_A_TURN: usize = 1024;
+const UPDATES_IN_A_TURN: usize = 512;
 /// The same of groups that are held.
-const GROUPS_IN_A_TURN: usize = 512;
+const GROUPS_IN_A_TURN: usize = 128;
 
 /// What durable deltas say of a group: its updates in order.
 struct Settled {
@@ -97,17 +97,17 @@ impl<W: World> Pool<W> {
     /// A buffer may have a great many updates, and hosts go on in between. Upkeep does this, and
     /// all checkpoints: none comes until the runs say what the deltas said.
     pub async fn distribute(&self, id: ShardId) -> Result<(), AppendError> {
-        let settled = self.settled_by_group(id).await;
+        let mut settled = self.settled_by_group(id).await;
         let mut held = Vec::new();
         for some in settled.chunks(GROUPS_IN_A_TURN) {
             held.push(self.hold(id, some.iter().map(|of| of.group).collect()).await);
+            self.world.yield_now().await;
         }
         let mut closed: BTreeSet<GroupKey> = held.iter().flat_map(|some| &some.unreadable).copied().collect();
         let open = settled.iter().map(|of| of.group).filter(|group| !closed.contains(group));
         let unmergeable = self.merge_crowded(id, open).await?;
         closed.extend(unmergeable);
-        let (kept, settled): (Vec<_>, Vec<_>) =
-            settled.into_iter().partition(|of| closed.contains(&of.group));
+        let kept: Vec<_> = settled.extract_if(.., |of| closed.contains(&of.group)).collect();
         let written = self.write_settled(id, &settled).await?;
         let mut pointers = written.pages.into_iter();
         for (of, entries) in settled.iter().zip(&written.entries) {

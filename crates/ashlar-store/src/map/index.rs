@@ -64,6 +64,17 @@ pub enum Place<'a> {
 /// A leaf that is written: its lowest key, and its bytes.
 pub type LeafPage = (GroupKey, Vec<u8>);
 
+/// What has been cut off a leaf that has changed.
+#[derive(Default)]
+pub struct Cut {
+    /// Its first groups, unless it has none. To be reported to [`Index::leaf_written`].
+    pub page: Option<LeafPage>,
+    /// The page that nothing needs any more.
+    pub replaced: Option<Pointer>,
+    /// The leaf of the groups behind, which are to be cut next: the index is not whole before.
+    pub rest: Option<GroupKey>,
+}
+
 /// The leaves of a shard's index, and the nodes above them.
 #[derive(Default)]
 pub struct Index {
@@ -248,7 +259,12 @@ impl Index {
             self.replaced += Occupancy { slots, fragments: 1 };
         }
         self.unmergeable.remove(&group);
-        self.note_unmerged(key);
+        let is_unmerged = content.groups.get(&group).is_some_and(|runs| below(runs).unmerged);
+        if is_unmerged {
+            self.unmerged.insert(key);
+        } else if self.unmerged.contains(&key) {
+            self.note_unmerged(key);
+        }
         result
     }
 
@@ -321,35 +337,41 @@ impl Index {
         std::mem::take(&mut self.changed)
     }
 
-    /// Cuts a leaf that has changed into pages. Returns them, and the page that they replace. Each
-    /// is to be reported to [`Index::leaf_written`].
-    pub fn cut(&mut self, key: GroupKey) -> (Vec<LeafPage>, Option<Pointer>) {
+    /// Cuts a page off a leaf that has changed. What does not fit it becomes a leaf of its own.
+    pub fn cut(&mut self, key: GroupKey) -> Cut {
         let is_held = self.is_held(key);
         let leaf = self.leaves.remove(&key).expect("a leaf that has changed stays until it is cut");
-        let content = leaf.content.expect("a leaf that has changed is in memory");
+        let mut rest = leaf.content.expect("a leaf that has changed is in memory").groups;
         self.changed.remove(&key);
-        self.unmerged.remove(&key);
+        let was_unmerged = self.unmerged.remove(&key);
         self.in_memory -= 1;
         self.nodes.touch(key);
-        if content.groups.is_empty() {
+        let groups = take_page(&mut rest);
+        if groups.is_empty() {
             if is_held {
-                self.leaves.insert(key, Leaf { content: Some(Box::default()), ..Leaf::default() });
-                self.in_memory += 1;
+                self.put_in_memory(key, GroupsBelow::default(), Content::default());
             }
-            return (Vec::new(), leaf.pointer);
+            return Cut { replaced: leaf.pointer, ..Cut::default() };
         }
-        let mut pages = Vec::new();
-        for (key, groups) in cut_groups(key, content.groups) {
-            let of_groups = groups.values().map(|runs| below(runs));
-            let below = of_groups.reduce(GroupsBelow::and).unwrap_or_default();
-            let stored = groups.iter().map(|(group, runs)| (group, runs.as_slice()));
-            pages.push((key, encode_leaf(stored)));
-            let content = Some(Box::new(Content { groups, is_dirty: false }));
-            self.leaves.insert(key, Leaf { pointer: None, below, content });
-            self.in_memory += 1;
-            self.note_unmerged(key);
+        let of_groups = groups.values().map(|runs| below(runs));
+        let below = of_groups.reduce(GroupsBelow::and).unwrap_or_default();
+        let page = (key, encode_leaf(groups.iter().map(|(group, runs)| (group, runs.as_slice()))));
+        self.put_in_memory(key, below, Content { groups, is_dirty: false });
+        self.note_unmerged(key);
+        let rest_key = rest.first_key_value().map(|(group, _)| *group);
+        if let Some(rest_key) = rest_key {
+            self.put_in_memory(rest_key, GroupsBelow::default(), Content { groups: rest, is_dirty: true });
+            if was_unmerged {
+                self.unmerged.insert(rest_key);
+            }
         }
-        (pages, leaf.pointer)
+        Cut { page: Some(page), replaced: leaf.pointer, rest: rest_key }
+    }
+
+    /// A leaf that lies nowhere yet.
+    fn put_in_memory(&mut self, key: GroupKey, below: GroupsBelow, content: Content) {
+        self.leaves.insert(key, Leaf { pointer: None, below, content: Some(Box::new(content)) });
+        self.in_memory += 1;
     }
 
     /// A leaf is at `pointer` now.
@@ -419,20 +441,19 @@ fn pages(bytes: usize, pages: usize) -> Occupancy {
     Occupancy { slots: (bytes.div_ceil(SLOT_BYTES) + pages) as u64, fragments: pages as u64 }
 }
 
-/// Cuts groups into what fits a page each; the first part takes over the leaf's own key.
-fn cut_groups(key: GroupKey, groups: Groups) -> Vec<(GroupKey, Groups)> {
-    let mut parts = vec![(key, Groups::new())];
+/// Takes the first groups that fit a page, or the first one.
+fn take_page(groups: &mut Groups) -> Groups {
+    let mut page = Groups::new();
     let mut bytes = 0;
-    for (group, runs) in groups {
-        let more = group_bytes(&runs);
-        if bytes + more > LEAF_BYTES_MAX {
-            parts.push((group, Groups::new()));
-            bytes = 0;
+    while let Some(first) = groups.first_entry() {
+        bytes += group_bytes(first.get());
+        if bytes > LEAF_BYTES_MAX && !page.is_empty() {
+            break;
         }
-        bytes += more;
-        parts.last_mut().expect("there is one").1.insert(group, runs);
+        let (group, runs) = first.remove_entry();
+        page.insert(group, runs);
     }
-    parts
+    page
 }
 
 #[cfg(test)]

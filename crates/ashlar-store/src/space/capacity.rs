@@ -9,6 +9,7 @@ use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
 use crate::space::over_limit::Held;
+use crate::space::segments::Segments;
 use crate::space::stripes::{PARTS, Stripes};
 
 /// How often a write that waits for space looks again.
@@ -195,13 +196,11 @@ impl<W: World> Pool<W> {
         let allowed = self.space.over_limit.allowed(limit);
         let below_limit = allowed.saturating_sub(live).saturating_sub(pending);
         let room = below_limit.min(self.room_in_segments(free, garbage).saturating_sub(pending));
-        // Without the drives that it has lost, a pool may have no segment left for what would be
-        // below the limit.
-        let is_cornered = segments.is_cornered(&drives);
+        let is_stuck = self.is_stuck(&segments, &drives);
         let is_refused = self.space.refusals.hold(self.room(), self.hosts_may_allocate());
         let is_at_limit = below_limit == 0 && !self.counts_are_inexact();
-        let full = is_cornered || is_refused || is_at_limit || self.array.out_of_room();
-        let takes_none = is_cornered || self.space.refusals.hold_for_segment() || self.array.out_of_room();
+        let full = is_stuck || is_refused || is_at_limit || self.array.out_of_room();
+        let takes_none = is_stuck || self.space.refusals.hold_for_segment() || self.array.out_of_room();
         Space {
             raw: segments.chunks_on(&self.drives()) * self.column_bytes(),
             usable,
@@ -215,6 +214,15 @@ impl<W: World> Pool<W> {
             reserve,
             reserve_released,
         }
+    }
+
+    /// Whether hosts that want a segment would be told that there is none. Without the drives that
+    /// it has lost, a pool may have none left for what would be below the limit. One that has used
+    /// up its window between two checkpoints gets on as soon as something is freed or collected.
+    fn is_stuck(&self, segments: &Segments, drives: &[DriveId]) -> bool {
+        segments.is_cornered(drives)
+            && !self.is_held_back(segments, drives)
+            && self.next_purge(segments, drives).is_none()
     }
 
     /// Bytes that could be written into free segments, but for those that hosts may not take, and
@@ -368,6 +376,7 @@ impl<W: World> Pool<W> {
             self.requests.make_room();
             self.world.sleep(ROOM_POLL).await;
         }
+        self.space.refusals.admitted(bytes);
         self.halt.check()
     }
 

@@ -31,6 +31,16 @@ impl Refusals {
         self.for_segment.set(true);
     }
 
+    /// Hosts have got a segment.
+    pub fn segment_opened(&self) {
+        self.for_segment.set(false);
+    }
+
+    /// A write of so many bytes has had room below the limit.
+    pub fn admitted(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get().filter(|refused| bytes < *refused));
+    }
+
     /// Whether what was refused would be refused now: there are `room` bytes below the limit, and
     /// hosts may open a segment or not.
     pub fn hold(&self, room: u64, may_allocate: bool) -> bool {

@@ -206,6 +206,9 @@ impl<W: World> Pool<W> {
             }
             let opened = self.space.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
+            if claim == Claim::Host {
+                self.space.refusals.segment_opened();
+            }
             // Not before there is another: a checkpoint may have less to write than what was to be
             // moved.
             self.seal_open(stream);

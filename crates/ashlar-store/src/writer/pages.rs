@@ -224,10 +224,12 @@ impl<W: World> Pool<W> {
         pages: Vec<NewPage>,
     ) -> Result<Vec<Pointer>, AppendError> {
         let mut pointers = Vec::with_capacity(pages.len());
-        let mut items = self.page_items(pages).await;
-        while !items.is_empty() {
-            let take =
-                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+        let mut items = self.page_items(pages).await.into_iter();
+        while !items.as_slice().is_empty() {
+            let take = |room: BatchRoom, taken: &mut Vec<Item>| {
+                let fitting = room.fitting(items.as_slice());
+                taken.extend(items.by_ref().take(fitting));
+            };
             let mut appended = match self.try_append(stream, claim, take).await {
                 Err(WindowEmpty) if self.extend_window() => continue,
                 appended => appended?,
@@ -235,6 +237,7 @@ impl<W: World> Pool<W> {
             self.write_for_root(&mut appended).await.ok_or(AppendError::Halted)?;
             self.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());
+            self.world.yield_now().await;
         }
         for some in pointers.chunks(PAGES_CREDITED_IN_A_TURN) {
             some.iter().for_each(|pointer| self.space.ledger.credit_page(*pointer));

@@ -1,7 +1,9 @@
+use ashlar_format::table::SegmentKind;
 use ashlar_raid::Level;
 
 use super::*;
 use crate::base::options::Options;
+use crate::space::segments::{Claim, Shape};
 use crate::testing::{Drives, at_once};
 
 const COLUMN_BYTES: u64 = 1 << 20;
@@ -57,4 +59,26 @@ fn raw_is_what_drives_hold_that_work() {
     let raw = pool.space().raw;
     pool.array.give_up(DriveId(1), ashlar_block::DeviceError::Gone);
     assert_eq!(pool.space().raw, raw / 3 * 2);
+}
+
+/// Seed 492: hosts had overwritten all of it and none was refused. The pool had used up its window
+/// and was collecting when it was asked, and said that it was full.
+#[test]
+fn a_pool_that_has_used_up_its_window_is_full_only_if_nothing_can_be_collected() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    let (drives, lsn) = (pool.allocation_targets(), pool.writer.lsns.begin(1));
+    pool.published(lsn);
+    let mut segments = pool.space.segments.borrow_mut();
+    while segments.placeable(&drives) > 0 {
+        segments.invent(1, &drives, lsn);
+    }
+    while segments.open(Shape::Striped, SegmentKind::Data, Claim::Host).is_some() {}
+    while segments.open(Shape::Striped, SegmentKind::Moved, Claim::Upkeep).is_some() {}
+    assert!(segments.is_cornered(&drives));
+    drop(segments);
+    let collecting = pool.space();
+    assert!(!collecting.full && collecting.safe_to_write > 0, "{collecting:?}");
+    pool.jobs.collecting.give_up();
+    let stuck = pool.space();
+    assert!(stuck.full && stuck.safe_to_write == 0, "{stuck:?}");
 }

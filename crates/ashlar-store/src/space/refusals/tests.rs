@@ -21,6 +21,21 @@ fn a_refusal_for_want_of_a_segment_holds_until_hosts_may_open_one() {
     assert!(!refusals.hold(1 << 30, false), "nothing was refused since");
 }
 
+/// Only who asked for the state of the pool noticed that writes fitted again. Where nobody had, a
+/// pool that took every write was full as soon as collection had to give the next segment back.
+#[test]
+fn a_refusal_is_over_once_what_was_refused_is_done() {
+    let refusals = Refusals::default();
+    refusals.refused_for_segment();
+    refusals.segment_opened();
+    assert!(!refusals.hold(1 << 30, false));
+    refusals.refused(40_000);
+    refusals.admitted(39_999);
+    assert!(refusals.hold(4000, true));
+    refusals.admitted(40_000);
+    assert!(!refusals.hold(4000, true));
+}
+
 #[test]
 fn a_pool_is_not_nearly_full_by_turns() {
     let refusals = Refusals::default();
