@@ -4,11 +4,13 @@
 use ashlar_nvme::admin::{self, AdminCommand, FeatureSelect, FormatNvm, GetLogPage, Identify};
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::fabrics::{
-    AuthTransfer, CNTLID_DYNAMIC, CONNECT_DATA_BYTES, Connect, ConnectData, FABRICS_OPCODE, FabricsCommand,
-    PropertyWidth,
+    AuthTransfer, CNTLID_DYNAMIC, CONNECT_DATA_BYTES, Connect, ConnectData, FABRICS_OPCODE,
+    FabricsCommand, PropertyWidth,
 };
 use ashlar_nvme::feature::QueueCounts;
-use ashlar_nvme::identify::{IDENTIFY_BYTES, descriptor_list, namespaces_of_list, parse_descriptors};
+use ashlar_nvme::identify::{
+    IDENTIFY_BYTES, descriptor_list, namespaces_of_list, parse_descriptors,
+};
 use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
 use ashlar_nvme::property::{Capabilities, ControllerStatus};
 use ashlar_nvme::sgl::SglDescriptor;
@@ -123,7 +125,8 @@ fn admin_seeds() -> Vec<Seed> {
         command_set: 0,
     };
     let format = FormatNvm { lba_format: 17, metadata_settings: 0, secure_erase: 1 };
-    let get = AdminCommand::GetFeatures { feature: 7, select: FeatureSelect::Supported, parameter: 0 };
+    let get =
+        AdminCommand::GetFeatures { feature: 7, select: FeatureSelect::Supported, parameter: 0 };
     let set = AdminCommand::SetFeatures { feature: 7, save: true, parameter: 0x0003_0003 };
     let list = descriptor_list(&[ashlar_nvme::identify::NamespaceDescriptor::Uuid([5; 16])]);
     let identify = plain(AdminCommand::Identify(identify).to_sqe(Cid(1), 1));
@@ -165,8 +168,12 @@ fn fabrics_seeds() -> Vec<Seed> {
         disable_sq_flow_control: true,
         keep_alive_ms: 5000,
     };
-    let data =
-        ConnectData::new([7; 16], CNTLID_DYNAMIC, "nqn.2014-08.org.example:a", "nqn.2014-08.org.example:b");
+    let data = ConnectData::new(
+        [7; 16],
+        CNTLID_DYNAMIC,
+        "nqn.2014-08.org.example:a",
+        "nqn.2014-08.org.example:b",
+    );
     let auth = AuthTransfer {
         protocol_specific_0: 1,
         protocol_specific_1: 1,
@@ -182,7 +189,10 @@ fn fabrics_seeds() -> Vec<Seed> {
     vec![
         ("connect", [&of(FabricsCommand::Connect(connect))[..], data.as_bytes()].concat()),
         ("property-get", of(FabricsCommand::PropertyGet { offset: 0, width })),
-        ("property-set", of(FabricsCommand::PropertySet { offset: 0x14, width, value: 0x0046_0001 })),
+        (
+            "property-set",
+            of(FabricsCommand::PropertySet { offset: 0x14, width, value: 0x0046_0001 }),
+        ),
         ("disconnect", of(FabricsCommand::Disconnect { record_format: 0 })),
         ("auth-send", of(FabricsCommand::AuthSend(auth))),
         ("auth-receive", of(FabricsCommand::AuthReceive(auth))),

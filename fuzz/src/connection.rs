@@ -46,8 +46,14 @@ enum Stage {
 }
 
 impl Stage {
-    const ALL: [Stage; 6] =
-        [Stage::Fresh, Stage::FreshDiscovery, Stage::Shaken, Stage::Admin, Stage::Io, Stage::DataAwaited];
+    const ALL: [Stage; 6] = [
+        Stage::Fresh,
+        Stage::FreshDiscovery,
+        Stage::Shaken,
+        Stage::Admin,
+        Stage::Io,
+        Stage::DataAwaited,
+    ];
 
     fn of(byte: u8) -> Self {
         Self::ALL[usize::from(byte) % Self::ALL.len()]
@@ -107,7 +113,8 @@ impl Harness {
     /// The controller that inputs' I/O queues belong to; its host is no input's.
     fn standing(&mut self) -> &Queue {
         let (address, hosts) = (self.rig.io, self.rig.target.connected_hosts());
-        let lives = |queue: &Queue| hosts.iter().any(|host| host.controller_id == queue.controller_id);
+        let lives =
+            |queue: &Queue| hosts.iter().any(|host| host.controller_id == queue.controller_id);
         if !self.standing.as_ref().is_some_and(lives) {
             self.standing = Some(Queue::admin(address, SUBSYSTEM, STANDING_HOST));
         }
@@ -161,7 +168,8 @@ fn write(cid: Cid, sgl: SglDescriptor) -> Sqe {
 
 /// Sessions of every stage, two of them recorded from Linux.
 pub fn seeds() -> Vec<Seed> {
-    let linux_admin = include_bytes!("../../crates/ashlar-target/tests/golden/linux-6.12-admin.bin");
+    let linux_admin =
+        include_bytes!("../../crates/ashlar-target/tests/golden/linux-6.12-admin.bin");
     let linux_io = include_bytes!("../../crates/ashlar-target/tests/golden/linux-6.12-io.bin");
     vec![
         ("linux-admin", seed(Stage::Fresh, linux_admin)),
@@ -174,7 +182,10 @@ pub fn seeds() -> Vec<Seed> {
         ("data", seed(Stage::DataAwaited, &data_session())),
         (
             "terminate",
-            seed(Stage::Io, &encode(&Pdu::HostTermReq(TermReq { status: 1, information: 4 }), &[9; 8])),
+            seed(
+                Stage::Io,
+                &encode(&Pdu::HostTermReq(TermReq { status: 1, information: 4 }), &[9; 8]),
+            ),
         ),
     ]
 }
@@ -192,7 +203,8 @@ fn encode(pdu: &Pdu, data: &[u8]) -> Vec<u8> {
 }
 
 fn connect_session() -> Vec<u8> {
-    let request = IcReq { format_version: 0, data_alignment_bytes: 8, digests: Digests::NONE, r2t_max: 1 };
+    let request =
+        IcReq { format_version: 0, data_alignment_bytes: 8, digests: Digests::NONE, r2t_max: 1 };
     [encode(&Pdu::IcReq(request), &[]), connect_capsule(), admin_session()].concat()
 }
 
@@ -247,9 +259,18 @@ fn io_session() -> Vec<u8> {
 
 fn data_session() -> Vec<u8> {
     let half = AWAITED_BYTES / 2;
-    let header =
-        |offset, last| DataHeader { cid: Cid(1), ttag: Ttag(0), offset, length: half, last, success: false };
+    let header = |offset, last| DataHeader {
+        cid: Cid(1),
+        ttag: Ttag(0),
+        offset,
+        length: half,
+        last,
+        success: false,
+    };
     let data = vec![3; half as usize];
-    [encode(&Pdu::H2cData(header(0, false)), &data), encode(&Pdu::H2cData(header(half, true)), &data)]
-        .concat()
+    [
+        encode(&Pdu::H2cData(header(0, false)), &data),
+        encode(&Pdu::H2cData(header(half, true)), &data),
+    ]
+    .concat()
 }

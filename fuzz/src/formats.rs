@@ -14,7 +14,9 @@ use ashlar_format::header::{
 };
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
-use ashlar_format::page::{self, CatalogEntry, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run};
+use ashlar_format::page::{
+    self, CatalogEntry, Directory, Filter, PAGE_BYTES_MAX, PageEntry, PageRef, Run,
+};
 use ashlar_format::root::{MemberRecord, MemberState, Root, SLOT_BYTES, ShardRoot, TableRoot};
 use ashlar_format::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use ashlar_format::table::{
@@ -24,8 +26,8 @@ use ashlar_format::table::{
 };
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use ashlar_store::{
-    Family, Incarnation, Key, Layer, Lsn, RootGeneration, ScrubProgress, Settings, Usage, VolumeEntry,
-    VolumeState,
+    Family, Incarnation, Key, Layer, Lsn, RootGeneration, ScrubProgress, Settings, Usage,
+    VolumeEntry, VolumeState,
 };
 
 use super::replay::Seed;
@@ -129,7 +131,8 @@ const ROOT_COVERED_FROM: usize = 12;
 pub fn root(input: &[u8]) {
     let slot = &input[..input.len().min(SLOT_BYTES)];
     root_once(slot);
-    let Some(mut sealed) = patched(slot, ROOT_COVERED_FROM, &(slot.len() as u32).to_le_bytes()) else {
+    let Some(mut sealed) = patched(slot, ROOT_COVERED_FROM, &(slot.len() as u32).to_le_bytes())
+    else {
         return;
     };
     let crc = crc32c(&sealed[ROOT_COVERED_FROM..]);
@@ -226,8 +229,12 @@ pub fn segment_table_seeds() -> Vec<Seed> {
         rows: 200,
         accepted: vec![RowExtent { row: 0, rows: 10 }, RowExtent { row: 12, rows: 188 }],
     };
-    let open =
-        TableEntry { state: SegmentState::Open, kind: SegmentKind::Data, accepted: vec![], ..entry.clone() };
+    let open = TableEntry {
+        state: SegmentState::Open,
+        kind: SegmentKind::Data,
+        accepted: vec![],
+        ..entry.clone()
+    };
     let top = TreeTop { height: 1, pages: vec![(3, pointer())] };
     let uncounted = TableEntry { live: Occupancy::default(), ..entry.clone() };
     let listed = [Listed::Segment(uncounted), Listed::Resting(SegmentId(13))];
@@ -259,7 +266,9 @@ const MAC_FROM: usize = 24;
 pub fn batch_header(input: &[u8]) {
     let sectors = &input[..input.len().min(HEADER_SECTORS_MAX * SECTOR_BYTES)];
     batch_header_once(sectors);
-    let Some(mut sealed) = patched(sectors, MAC_FROM, &(sectors.len() as u32).to_le_bytes()) else { return };
+    let Some(mut sealed) = patched(sectors, MAC_FROM, &(sectors.len() as u32).to_le_bytes()) else {
+        return;
+    };
     let mac = blake3::keyed_hash(&SECRET.0, &sealed[MAC_FROM..]);
     sealed[MAC_AT..MAC_FROM].copy_from_slice(&mac.as_bytes()[..MAC_FROM - MAC_AT]);
     batch_header_once(&sealed);
@@ -274,7 +283,10 @@ fn batch_header_once(sectors: &[u8]) {
     let prelude = prelude.expect("a header that is right begins like one");
     assert_eq!((prelude.segment, prelude.row), (header.segment, header.row));
     assert_eq!((prelude.incarnation, prelude.first_lsn), (header.incarnation, header.first_lsn));
-    assert!(FIXED_BYTES + header.records.len() * RECORD_BYTES <= sectors.len(), "more records than bytes");
+    assert!(
+        FIXED_BYTES + header.records.len() * RECORD_BYTES <= sectors.len(),
+        "more records than bytes"
+    );
     let again = header.encode(&SECRET);
     assert_eq!(again.len(), header.bytes());
     assert_eq!(BatchHeader::decode(&SECRET, &again), Ok(header));
@@ -330,7 +342,8 @@ pub fn index_leaf(input: &[u8]) {
         runs.iter().for_each(look_up);
         // One that comes twice is found once.
         let stored: Vec<_> = stored.runs_of(*key).expect("it is there").collect();
-        let is_first = groups.iter().find(|(other, _)| other == key).is_some_and(|first| first.1 == *runs);
+        let is_first =
+            groups.iter().find(|(other, _)| other == key).is_some_and(|first| first.1 == *runs);
         assert!(!is_first || says_the_same(runs, &stored));
     }
     let again = page::encode_leaf(groups.iter().map(|(key, runs)| (key, runs.as_slice())));
@@ -343,7 +356,9 @@ fn says_the_same(runs: &[Run], stored: &[page::StoredRun<'_>]) -> bool {
     let same = |(run, stored): (&Run, &page::StoredRun<'_>)| {
         blocks.iter().all(|block| {
             run.page_of(*block).map(|page| page.pointer) == stored.page_of(*block)
-                && (0..3).all(|layer| run.cuts(Layer(layer), *block) == stored.cuts(Layer(layer), *block))
+                && (0..3).all(|layer| {
+                    run.cuts(Layer(layer), *block) == stored.cuts(Layer(layer), *block)
+                })
         })
     };
     runs.len() == stored.len() && runs.iter().zip(stored).all(same)
@@ -390,7 +405,8 @@ pub fn map_page_seeds() -> Vec<Seed> {
         layer: Layer(n % layers * 9),
         value: (!n.is_multiple_of(5)).then_some(pointer()),
     };
-    let page = |layers| page::encode_map_page(&(0..20).map(|n| entry(n, layers)).collect::<Vec<_>>());
+    let page =
+        |layers| page::encode_map_page(&(0..20).map(|n| entry(n, layers)).collect::<Vec<_>>());
     vec![("one-layer", page(1)), ("layers", page(4)), ("empty", page::encode_map_page(&[]))]
 }
 
@@ -480,7 +496,8 @@ pub fn catalog_directory(input: &[u8]) {
             assert_eq!(again, Ok(page::CatalogTop::List(list)));
         }
         Ok(page::CatalogTop::Whole(items)) => {
-            let again = page::encode_whole_catalog(items.iter().cloned()).expect("they were in a page");
+            let again =
+                page::encode_whole_catalog(items.iter().cloned()).expect("they were in a page");
             assert_eq!(page::decode_catalog_top(&again), Ok(page::CatalogTop::Whole(items)));
         }
         _ => {}
@@ -489,12 +506,16 @@ pub fn catalog_directory(input: &[u8]) {
     let again: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
     let bytes: usize = entries.iter().map(|(_, entry)| page::catalog_entry_bytes(entry)).sum();
     assert!(bytes <= PAGE_BYTES_MAX, "{bytes} bytes of items in a page");
-    assert_eq!(page::decode_catalog_directory(&page::encode_catalog_directory(&again)), Ok(entries));
+    assert_eq!(
+        page::decode_catalog_directory(&page::encode_catalog_directory(&again)),
+        Ok(entries)
+    );
 }
 
 /// Directories with items of no page, of one and of several.
 pub fn catalog_directory_seeds() -> Vec<Seed> {
-    let entry = |bytes: u32| CatalogEntry { bytes, pages: vec![pointer(); bytes.div_ceil(4096) as usize] };
+    let entry =
+        |bytes: u32| CatalogEntry { bytes, pages: vec![pointer(); bytes.div_ceil(4096) as usize] };
     let entries = [((1, 0), entry(0)), ((5, 7), entry(4096)), ((5, 9), entry(9000))];
     let entries: Vec<_> = entries.iter().map(|(item, entry)| (*item, entry)).collect();
     let list = Directory { previous: Some(pointer()), pages: vec![pointer(); 3] };
@@ -521,7 +542,8 @@ pub fn catalog_seeds() -> Vec<Seed> {
     };
     let mut catalog = Catalog { next_id: 9, ..Catalog::default() };
     let none = bytes_of(&catalog.items());
-    catalog.volumes = [volume(2, VolumeState::Live, b"name"), volume(5, VolumeState::Deleting, b"")].into();
+    catalog.volumes =
+        [volume(2, VolumeState::Live, b"name"), volume(5, VolumeState::Deleting, b"")].into();
     catalog.usages = [2, 5].map(|number| (Family(number), Usage { blocks: 7, slots: 3 })).into();
     catalog.settings = Settings {
         recon_prio: 10,

@@ -2,8 +2,8 @@
 
 use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::pdu::{
-    DataDigest, DataHeader, Decoder, DecoderLimits, Digests, FatalStatus, Framing, IcReq, IcResp, Pdu,
-    PduFault, R2t, Receiver, Step, TermReq, Ttag,
+    DataDigest, DataHeader, Decoder, DecoderLimits, Digests, FatalStatus, Framing, IcReq, IcResp,
+    Pdu, PduFault, R2t, Receiver, Step, TermReq, Ttag,
 };
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
@@ -12,7 +12,8 @@ use super::replay::Seed;
 
 /// Bytes of an input before its stream: flags, alignment, and the seed of the pieces' lengths.
 const PRELUDE_BYTES: usize = 3;
-const LIMITS: DecoderLimits = DecoderLimits { command_data_bytes_max: 8192, data_pdu_bytes_max: 1 << 16 };
+const LIMITS: DecoderLimits =
+    DecoderLimits { command_data_bytes_max: 8192, data_pdu_bytes_max: 1 << 16 };
 
 /// How a stream is decoded.
 #[derive(Clone, Copy)]
@@ -171,12 +172,14 @@ fn check_all_stable(setting: Setting, events: &[Event]) {
 
 /// Decodes a stream whole and in pieces.
 pub fn check(input: &[u8]) {
-    let Some((&[flags, alignment, seed], stream)) = input.split_first_chunk::<PRELUDE_BYTES>() else {
+    let Some((&[flags, alignment, seed], stream)) = input.split_first_chunk::<PRELUDE_BYTES>()
+    else {
         return;
     };
     let setting = Setting::of(flags, alignment);
     let whole = decode(setting, stream, 0, false);
-    let payload = whole.iter().map(|event| if let Event::Data(data) = event { data.len() } else { 0 });
+    let payload =
+        whole.iter().map(|event| if let Event::Data(data) = event { data.len() } else { 0 });
     assert!(payload.sum::<usize>() <= stream.len(), "payload from nowhere");
     assert_eq!(decode(setting, stream, seed | 1, false), whole, "cut in pieces");
     assert_eq!(decode(setting, stream, seed | 1, true), whole, "received directly");
@@ -192,12 +195,20 @@ pub fn seeds() -> Vec<Seed> {
         ("host-plain", seed(0b1001, 0)),
         ("host-digests", seed(0b1111, 31)),
         ("host-handshake", seed(0b0001, 0)),
-        ("fault-sequence", [&[0b1000, 0, 3][..], &encode(Setting::of(0, 0), &ic_req(), &[])].concat()),
+        (
+            "fault-sequence",
+            [&[0b1000, 0, 3][..], &encode(Setting::of(0, 0), &ic_req(), &[])].concat(),
+        ),
     ]
 }
 
 fn ic_req() -> Pdu {
-    Pdu::IcReq(IcReq { format_version: 0, data_alignment_bytes: 64, digests: Digests::NONE, r2t_max: 1 })
+    Pdu::IcReq(IcReq {
+        format_version: 0,
+        data_alignment_bytes: 64,
+        digests: Digests::NONE,
+        r2t_max: 1,
+    })
 }
 
 fn seed(flags: u8, alignment: u8) -> Vec<u8> {
@@ -210,7 +221,14 @@ fn seed(flags: u8, alignment: u8) -> Vec<u8> {
 }
 
 fn pdus(setting: &Setting) -> Vec<(Pdu, Vec<u8>)> {
-    let data = DataHeader { cid: Cid(2), ttag: Ttag(1), offset: 0, length: 24, last: true, success: false };
+    let data = DataHeader {
+        cid: Cid(2),
+        ttag: Ttag(1),
+        offset: 0,
+        length: 24,
+        last: true,
+        success: false,
+    };
     let term = TermReq { status: FatalStatus::SequenceError as u16, information: 4 };
     let handshake = match setting.receiver {
         Receiver::Controller => ic_req(),

@@ -12,7 +12,9 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, IoError, Nanos, VolumeId, VolumeUuid, XorShift};
+use ashlar_block::{
+    BLOCK_BYTES, Cause, Clock, DriveId, IoError, Nanos, VolumeId, VolumeUuid, XorShift,
+};
 use ashlar_raid::Level;
 use ashlar_store::format::fields::Kept;
 use ashlar_store::{FoundDrive, NewPool, OpenPolicy, Options, Store, create};
@@ -76,7 +78,8 @@ impl Plan {
             2 => Level::RAID6,
             3 => Level::RAID7_3,
             4 => Level::of(1, 1 + input.below(4) as usize).expect("copies"),
-            5 => Level::of(2 + input.below(19) as usize, 1 + input.below(4) as usize).expect("a level"),
+            5 => Level::of(2 + input.below(19) as usize, 1 + input.below(4) as usize)
+                .expect("a level"),
             6 => Level::of(2, 1 + input.below(4) as usize).expect("a level"),
             _ => Level::RAID5,
         };
@@ -267,8 +270,11 @@ impl Harness {
         world.run(create(&world, &new, drives.clone())).expect("the drives are good");
         let store = open(&world, &drives);
         let attributes = plan.attributes();
-        let made =
-            world.run(store.create_volume(plan.volume_blocks, plan.compression, attributes.encode().into()));
+        let made = world.run(store.create_volume(
+            plan.volume_blocks,
+            plan.compression,
+            attributes.encode().into(),
+        ));
         let id = made.expect("an empty pool has room for a volume");
         let volume = StoreVolume::new(store.clone(), id, plan.volume_blocks, attributes);
         let mirror = Mirror {
@@ -344,7 +350,8 @@ impl Harness {
 
     /// Whether it can be said what will be in the blocks that it touches.
     fn has_known_base(&self, command: &Command, blocks: &Range<u64>) -> bool {
-        let is_whole = |range: &Range<u64>| (range.start | range.end).is_multiple_of(BLOCK_BYTES as u64);
+        let is_whole =
+            |range: &Range<u64>| (range.start | range.end).is_multiple_of(BLOCK_BYTES as u64);
         match command {
             Command::Write(range, _) | Command::WriteZeroes(range) if is_whole(range) => true,
             _ => self.mirror.is_known(blocks),
@@ -363,11 +370,16 @@ impl Harness {
         match command {
             Command::Read(range) => {
                 let read = self.volume.read(range.start, bytes(range) as usize).await?;
-                assert!(read[..] == *self.mirror.slice(range), "{range:?} is not as it was written");
+                assert!(
+                    read[..] == *self.mirror.slice(range),
+                    "{range:?} is not as it was written"
+                );
                 Ok(())
             }
             Command::Write(range, data) => self.volume.write(range.start, data.clone()).await,
-            Command::WriteZeroes(range) => self.volume.write_zeroes(range.start, bytes(range)).await,
+            Command::WriteZeroes(range) => {
+                self.volume.write_zeroes(range.start, bytes(range)).await
+            }
             Command::Deallocate(range) => self.volume.deallocate(range.clone()).await,
             Command::Compare(range, is_right) => {
                 let compared = self.volume.compare(range.start, expected(range, *is_right)).await;
@@ -393,7 +405,9 @@ impl Harness {
                 return;
             }
             // Nothing was written, which is right.
-            Command::CompareAndWrite(_, false, _) => return answer.expect("it says that they differ"),
+            Command::CompareAndWrite(_, false, _) => {
+                return answer.expect("it says that they differ");
+            }
             _ => {}
         }
         mirror.touched.extend(blocks.clone());
@@ -427,7 +441,10 @@ impl Harness {
             let range = block * BLOCK_BYTES as u64..(block + 1) * BLOCK_BYTES as u64;
             let read = self.world.run(self.volume.read(range.start, BLOCK_BYTES));
             let read = read.expect("enough drives are left");
-            assert!(read[..] == *self.mirror.slice(&range), "block {block} is not as it was written");
+            assert!(
+                read[..] == *self.mirror.slice(&range),
+                "block {block} is not as it was written"
+            );
         }
     }
 }
@@ -488,10 +505,19 @@ pub fn seeds() -> Vec<Seed> {
     let wide = &[5, 18, 3][..];
     vec![
         ("raid5-of-3", [plan_bytes(raid5, 0, 0, 4), all_but_one.clone(), reopen(true)].concat()),
-        ("raid5-of-3-in-512", [plan_bytes(raid5, 1, 0, 4), atomic_write(3, 0, 0), mixed(1)].concat()),
+        (
+            "raid5-of-3-in-512",
+            [plan_bytes(raid5, 1, 0, 4), atomic_write(3, 0, 0), mixed(1)].concat(),
+        ),
         ("narrowed", [plan_bytes(raid5, 0, 1, 3), vec![2, 0], all_but_one, mixed(64)].concat()),
-        ("20+4", [plan_bytes(wide, 0, 0, 1), mixed(0), mixed(500), reopen(true), mixed(3)].concat()),
-        ("copies", [plan_bytes(&[1], 2, 0, 0), mixed(9), alone(&[3, 3, 9, 0]), reopen(false)].concat()),
+        (
+            "20+4",
+            [plan_bytes(wide, 0, 0, 1), mixed(0), mixed(500), reopen(true), mixed(3)].concat(),
+        ),
+        (
+            "copies",
+            [plan_bytes(&[1], 2, 0, 0), mixed(9), alone(&[3, 3, 9, 0]), reopen(false)].concat(),
+        ),
         ("compare", [plan_bytes(&[0], 0, 2, 0), mixed(0), alone(&[5, 0, 3, 0, 0, 0, 4])].concat()),
     ]
 }

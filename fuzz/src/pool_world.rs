@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use ashlar_block::{
-    AlignedBuf, Clock, Device, DeviceError, Durability, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
+    AlignedBuf, Clock, Device, DeviceError, Durability, Nanos, Rng, SECTOR_BYTES, Spawn, World,
+    XorShift,
 };
 use bytes::Bytes;
 
@@ -75,7 +76,9 @@ impl PoolWorld {
             let next = self.0.woken.0.lock().expect("one thread").pop_front();
             match next {
                 Some(MAIN) => {
-                    if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    if let Poll::Ready(output) =
+                        main.as_mut().poll(&mut Context::from_waker(&waker))
+                    {
                         return output;
                     }
                 }
@@ -205,7 +208,10 @@ impl PoolDrive {
         let first = self.check(offset, data.len())?;
         let mut sectors = self.sectors.borrow_mut();
         for (nth, part) in (first..).zip(data.chunks(SECTOR_BYTES)) {
-            sectors.entry(nth).or_insert_with(|| vec![0; SECTOR_BYTES].into()).copy_from_slice(part);
+            sectors
+                .entry(nth)
+                .or_insert_with(|| vec![0; SECTOR_BYTES].into())
+                .copy_from_slice(part);
         }
         Ok(())
     }

@@ -45,7 +45,11 @@ pub fn check_seed_files(target: &str, seeds: &[Seed]) {
             std::fs::write(&file, bytes).expect("a seed is written");
         }
         let stored = std::fs::read(&file).unwrap_or_default();
-        assert!(stored == *bytes, "{} is out of date: run the test with {WRITE_VARIABLE}=1", file.display());
+        assert!(
+            stored == *bytes,
+            "{} is out of date: run the test with {WRITE_VARIABLE}=1",
+            file.display()
+        );
     }
 }
 
@@ -66,7 +70,8 @@ pub fn replay(target: &str, count: u64, mut check: impl FnMut(&[u8])) {
 
 fn seed_files(target: &str) -> Vec<Vec<u8>> {
     let listing = std::fs::read_dir(directory(target)).expect("the target has seeds");
-    let mut files: Vec<PathBuf> = listing.map(|entry| entry.expect("a readable entry").path()).collect();
+    let mut files: Vec<PathBuf> =
+        listing.map(|entry| entry.expect("a readable entry").path()).collect();
     files.sort();
     files.iter().map(|file| std::fs::read(file).expect("a readable seed")).collect()
 }
@@ -76,9 +81,11 @@ fn mutate(input: &mut Vec<u8>, other: &[u8], chance: &mut Chance) {
     match chance.below(6) {
         0 => flip(input, at, chance),
         1 => overwrite(input, at, &chance.next().to_le_bytes()[..1 + chance.below(8)]),
-        2 => {
-            overwrite(input, at, &CORNERS[chance.below(CORNERS.len())].to_le_bytes()[..1 << chance.below(4)])
-        }
+        2 => overwrite(
+            input,
+            at,
+            &CORNERS[chance.below(CORNERS.len())].to_le_bytes()[..1 << chance.below(4)],
+        ),
         3 => input.truncate(at),
         4 => drop(input.drain(at..(at + chance.below(16)).min(input.len()))),
         _ => splice(input, at, other, chance),

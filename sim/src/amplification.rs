@@ -69,9 +69,13 @@ pub struct Measured {
 
 /// Overwrites blocks that do not compress.
 pub fn measure(pattern: Pattern, measured: Measured) -> Result<Amplification, String> {
-    let drives = GoodDrives { count: DRIVES, chunks: measured.segments, chunk_bytes: measured.chunk_bytes };
-    let options =
-        Options { map_memory_bytes: MAP_MEMORY_BYTES, over_provisioning_percent: 15, ..Options::default() };
+    let drives =
+        GoodDrives { count: DRIVES, chunks: measured.segments, chunk_bytes: measured.chunk_bytes };
+    let options = Options {
+        map_memory_bytes: MAP_MEMORY_BYTES,
+        over_provisioning_percent: 15,
+        ..Options::default()
+    };
     drives.run(options, async move |good| run(&good, pattern, measured.live_percent).await)
 }
 

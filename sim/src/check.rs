@@ -24,7 +24,9 @@ impl Run {
             let blocks = volume.ok_or_else(|| format!("{id:?} is gone"))?.blocks;
             self.known.model(id, |model| model.see_size(blocks))?;
             self.check_volume(pool, id, RUN_BLOCKS).await?;
-            self.known.model(id, Model::check_atomic).map_err(|error| format!("{id:?}: {error}"))?;
+            self.known
+                .model(id, Model::check_atomic)
+                .map_err(|error| format!("{id:?}: {error}"))?;
             if self.world.once_in(4) {
                 let run_blocks = 1 + self.world.below(RUN_BLOCKS);
                 self.check_volume(pool, id, run_blocks).await?;
@@ -41,14 +43,20 @@ impl Run {
     }
 
     /// Reads blocks, and remembers what they hold.
-    pub async fn check_blocks(&self, pool: &Pool, id: VolumeId, blocks: Range<u64>) -> Result<(), String> {
+    pub async fn check_blocks(
+        &self,
+        pool: &Pool,
+        id: VolumeId,
+        blocks: Range<u64>,
+    ) -> Result<(), String> {
         let begun = self.known.model(id, |model| model.begin_read(blocks.clone()));
         let read = pool.read(id, Lba(blocks.start), (blocks.end - blocks.start) as usize);
         let read = self.patiently(Action::Read, id, &blocks, read).await;
         let bytes = read.map_err(|error| format!("{blocks:?} of {id:?}: {error}"))?;
         let mut versions = Vec::new();
         for (block, bytes) in blocks.clone().zip(bytes.chunks(BLOCK_BYTES)) {
-            let unknown = || format!("block {block} of {id:?} reads as nothing that was ever written to it");
+            let unknown =
+                || format!("block {block} of {id:?} reads as nothing that was ever written to it");
             versions.push(version_of(block, bytes).ok_or_else(unknown)?);
         }
         tracing::trace!("{id:?} {blocks:?} reads as {versions:?}");
@@ -59,6 +67,10 @@ impl Run {
     /// The counts of what lives, against a walk over the whole map.
     pub async fn audit(&self, pool: &Pool) -> Result<(), String> {
         let audit = pool.audit().await.map_err(|error| format!("audit: {error}"))?;
-        if audit.wrong.is_empty() { Ok(()) } else { Err(format!("audit: {}", audit.wrong.join("; "))) }
+        if audit.wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("audit: {}", audit.wrong.join("; ")))
+        }
     }
 }

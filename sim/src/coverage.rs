@@ -38,7 +38,10 @@ const DIMENSIONS: [Dimension; 17] = [
     dimension("sizes of drives", &["alike", "mixed"]),
     dimension("chunk", &["64KiB", "128KiB", "256KiB", "512KiB", "1MiB"]),
     dimension("segments", &["below 64", "64-127", "128 and more"]),
-    dimension("content", &["mixed", "raw", "raw but few", "over half", "tiny", "with zeros", "all zeros"]),
+    dimension(
+        "content",
+        &["mixed", "raw", "raw but few", "over half", "tiny", "with zeros", "all zeros"],
+    ),
     dimension("blocks", &["1", "2-8", "9 and more", "atomic limit", "beyond it"]),
     dimension("alignment", &["aligned", "not", "over a boundary"]),
     dimension("outstanding", &["1", "2-7", "8 and more"]),
@@ -113,7 +116,11 @@ impl Circumstances {
             )
         });
         let percent = (status.space.live * 100).checked_div(status.space.limit).unwrap_or(100);
-        Circumstances { full: bin(percent, &[25, 75]), lost: bin(lost.count() as u64, &[1, 2]), has_rejoined }
+        Circumstances {
+            full: bin(percent, &[25, 75]),
+            lost: bin(lost.count() as u64, &[1, 2]),
+            has_rejoined,
+        }
     }
 }
 
@@ -176,11 +183,14 @@ impl Coverage {
             (0..DIMENSIONS.len())
                 .flat_map(|nth| (0..DIMENSIONS[nth].values.len()).map(move |value| (nth, value)))
         };
-        let named = |(nth, value): (usize, usize)| (DIMENSIONS[nth].name, DIMENSIONS[nth].values[value]);
+        let named =
+            |(nth, value): (usize, usize)| (DIMENSIONS[nth].name, DIMENSIONS[nth].values[value]);
         let is_never =
             |pair: &Apart| IMPOSSIBLE.iter().any(|it| (it.one, it.other) == (pair.one, pair.other));
         let mut pairs: Vec<(u64, String)> = values()
-            .flat_map(|one| values().filter(move |other| one.0 < other.0).map(move |other| (one, other)))
+            .flat_map(|one| {
+                values().filter(move |other| one.0 < other.0).map(move |other| (one, other))
+            })
             .map(|(one, other)| (self.0[index(one, other)], apart(named(one), named(other))))
             .filter(|(_, pair)| !is_never(pair))
             .map(|(seeds, pair)| (seeds, pair.words()))
@@ -221,10 +231,19 @@ impl Run {
         let seen = self.circumstances(|| Circumstances::of(&pool.status(), has_rejoined));
         let mut coverage = self.known.coverage.borrow_mut();
         // Unless it was deleted meanwhile.
-        let Some(is_compressed) = self.known.models.borrow().get(&id).map(Model::is_compressed) else {
+        let Some(is_compressed) = self.known.models.borrow().get(&id).map(Model::is_compressed)
+        else {
             return;
         };
-        coverage.note(&point(&self.plan, seen, self.nth_start, blocks, version, issued, is_compressed));
+        coverage.note(&point(
+            &self.plan,
+            seen,
+            self.nth_start,
+            blocks,
+            version,
+            issued,
+            is_compressed,
+        ));
     }
 }
 

@@ -78,7 +78,8 @@ impl Cramped {
         let platters = platters(drives, CHUNKS, CHUNK_BYTES);
         let made = make_pool(&world, &platters, level, CHUNK_BYTES, kind.options()).await;
         let pool = made.expect("good drives");
-        let volume = pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
+        let volume =
+            pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
         Cramped { world, level, kind, platters, pool, volume, written: Vec::new() }
     }
 
@@ -106,7 +107,11 @@ impl Cramped {
         self.restart().await;
         self.check().await;
         let written = self.fill().await;
-        assert!(written > blocks / 4, "{written} of {blocks} blocks can be written again; {}", self.told());
+        assert!(
+            written > blocks / 4,
+            "{written} of {blocks} blocks can be written again; {}",
+            self.told()
+        );
         self.pool.close().await.expect("it works");
     }
 
@@ -164,7 +169,11 @@ impl Cramped {
         let live = self.pool.status().space.limit * LIVE_PERCENT / 100;
         self.fill_bytes(live).await;
         while !self.lacks_room() {
-            assert!(self.platters.len() > self.level.parity() + 1, "there was room for all: {}", self.told());
+            assert!(
+                self.platters.len() > self.level.parity() + 1,
+                "there was room for all: {}",
+                self.told()
+            );
             self.lose_one().await;
             self.pool.checkpoint().await.expect("no more are lost than the level survives");
             self.world.sleep(REBUILD).await;
@@ -188,7 +197,8 @@ impl Cramped {
     /// The rebuild says that it waits for room, and not for how long.
     fn lacks_room(&self) -> bool {
         let rebuild = self.pool.status().rebuild;
-        rebuild.is_some_and(|left| left.obstacle == Some(Obstacle::NoRoom) && left.remaining.is_none())
+        rebuild
+            .is_some_and(|left| left.obstacle == Some(Obstacle::NoRoom) && left.remaining.is_none())
     }
 
     async fn fill_bytes(&mut self, bytes: u64) {
@@ -284,14 +294,22 @@ impl Cramped {
         self.trim(quarter, blocks - quarter).await;
         self.world.sleep(REBUILD).await;
         let written = self.fill().await;
-        assert!(written > quarter, "{written} of {blocks} blocks can be written again; {}", self.told());
+        assert!(
+            written > quarter,
+            "{written} of {blocks} blocks can be written again; {}",
+            self.told()
+        );
     }
 
     async fn check(&self) {
         for (block, written) in self.written.iter().enumerate() {
-            let read = self.pool.read(self.volume, Lba(block as u64), 1).await.expect("enough drives");
-            let expected =
-                if *written { self.kind.content(block as u64) } else { vec![0; BLOCK_BYTES].into() };
+            let read =
+                self.pool.read(self.volume, Lba(block as u64), 1).await.expect("enough drives");
+            let expected = if *written {
+                self.kind.content(block as u64)
+            } else {
+                vec![0; BLOCK_BYTES].into()
+            };
             assert!(read[..] == expected[..], "block {block} is not as it was written");
         }
     }
@@ -312,8 +330,12 @@ fn run<F: Future<Output = ()> + 'static>(seed: u64, main: impl FnOnce(SimWorld) 
 #[test]
 fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_something() {
     for seed in 0..4 {
-        for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)] {
-            run(seed, |world| async move { Cramped::new(world, level, drives, NOISE).await.whole().await });
+        for (level, drives) in
+            [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)]
+        {
+            run(seed, |world| async move {
+                Cramped::new(world, level, drives, NOISE).await.whole().await
+            });
         }
     }
 }
@@ -323,11 +345,12 @@ fn a_full_pool_that_loses_drives_does_not_halt_however_often_it_is_asked_for_som
 #[test]
 fn a_full_pool_that_has_lost_drives_is_opened_however_often_it_is_started() {
     for seed in 0..4 {
-        for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID6, 5), (triple(), 5)] {
-            run(
-                seed,
-                |world| async move { Cramped::new(world, level, drives, NOISE).await.restarted().await },
-            );
+        for (level, drives) in
+            [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID6, 5), (triple(), 5)]
+        {
+            run(seed, |world| async move {
+                Cramped::new(world, level, drives, NOISE).await.restarted().await
+            });
         }
     }
 }
@@ -341,10 +364,9 @@ fn triple() -> Level {
 #[test]
 fn all_of_a_full_pool_that_has_lost_a_drive_is_trimmed_at_once() {
     for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4)] {
-        run(
-            1,
-            |world| async move { Cramped::new(world, level, drives, SMALL).await.trimmed_at_once().await },
-        );
+        run(1, |world| async move {
+            Cramped::new(world, level, drives, SMALL).await.trimmed_at_once().await
+        });
     }
 }
 
@@ -353,11 +375,12 @@ fn all_of_a_full_pool_that_has_lost_a_drive_is_trimmed_at_once() {
 #[test]
 fn a_full_pool_that_has_lost_a_drive_is_whole_again_once_it_gets_another() {
     for seed in 0..4 {
-        for (level, drives) in [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)] {
-            run(
-                seed,
-                |world| async move { Cramped::new(world, level, drives, NOISE).await.restored().await },
-            );
+        for (level, drives) in
+            [(Level::RAID1, 4), (Level::RAID5, 4), (Level::RAID5, 6), (Level::RAID6, 6)]
+        {
+            run(seed, |world| async move {
+                Cramped::new(world, level, drives, NOISE).await.restored().await
+            });
         }
     }
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use ashlar_block::{
-    AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES, Spawn, XorShift,
+    AlignedBuf, Clock, Device, DeviceError, DeviceOp, Durability, Nanos, SECTOR_BYTES, Spawn,
+    XorShift,
 };
 use ashlar_store::format::heartbeat::Heartbeat;
 use bytes::Bytes;
@@ -89,7 +90,9 @@ impl SimDrive {
         let platter = self.platter.0.borrow();
         match () {
             () if platter.gone => Err(DeviceError::Gone),
-            () if platter.unreachable_from.contains(&self.world.machine()) => Err(DeviceError::Gone),
+            () if platter.unreachable_from.contains(&self.world.machine()) => {
+                Err(DeviceError::Gone)
+            }
             () if self.world.now() < platter.glitch_until => Err(refusal(op, offset)),
             () => Ok(()),
         }
@@ -151,8 +154,9 @@ impl SimDrive {
     /// The write is on its way from now on.
     fn begin_write(&self, offset: u64, data: Bytes) -> u64 {
         let mut platter = self.platter.0.borrow_mut();
-        let overlaps =
-            |(at, other): &(u64, Bytes)| offset < at + other.len() as u64 && *at < offset + data.len() as u64;
+        let overlaps = |(at, other): &(u64, Bytes)| {
+            offset < at + other.len() as u64 && *at < offset + data.len() as u64
+        };
         // Of several machines each writes its own heartbeat; and whoever opens a pool does not wait
         // for ever for its first one, after which any later one of that opening says the same.
         let may_overlap = offset == Heartbeat::OFFSET;
@@ -180,19 +184,31 @@ impl SimDrive {
             let sectors = (self.size_bytes() - data.len() as u64) / SECTOR_BYTES as u64;
             self.world.below(sectors) * SECTOR_BYTES as u64
         });
-        self.change(|platter| match (is_lost || other.is_some_and(|other| other != offset), durability) {
-            (false, Durability::Stable) => platter.put_through(offset, data),
-            (false, Durability::Cached | Durability::Fleeting) => platter.put_cached(offset, data),
-            (true, Durability::Stable) => platter.misplace(offset, data, other),
-            (true, Durability::Cached | Durability::Fleeting) => platter.misplace_cached(offset, data, other),
+        self.change(|platter| {
+            match (is_lost || other.is_some_and(|other| other != offset), durability) {
+                (false, Durability::Stable) => platter.put_through(offset, data),
+                (false, Durability::Cached | Durability::Fleeting) => {
+                    platter.put_cached(offset, data)
+                }
+                (true, Durability::Stable) => platter.misplace(offset, data, other),
+                (true, Durability::Cached | Durability::Fleeting) => {
+                    platter.misplace_cached(offset, data, other)
+                }
+            }
         });
     }
 }
 
 impl SimDrive {
-    async fn read_here(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+    async fn read_here(
+        &self,
+        offset: u64,
+        mut buf: AlignedBuf,
+    ) -> (Result<(), DeviceError>, AlignedBuf) {
         let done = self.operate(DeviceOp::Read, offset, buf.len(), 100).await;
-        if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError)) {
+        if let Err(error) =
+            done.and_then(|()| self.refuse(DeviceOp::Read, offset, Fault::ReadError))
+        {
             return (Err(error), buf);
         }
         if self.does(Fault::BadSectors) {
@@ -212,15 +228,20 @@ impl SimDrive {
     async fn discard_here(&self, bytes: Range<u64>) -> Result<(), DeviceError> {
         let id = {
             let mut platter = self.platter.0.borrow_mut();
-            let is_written = |(at, data): &(u64, Bytes)| overlap(&(*at..at + data.len() as u64), &bytes);
-            assert!(!platter.in_flight.values().any(is_written), "{bytes:?} is not needed, and is written");
+            let is_written =
+                |(at, data): &(u64, Bytes)| overlap(&(*at..at + data.len() as u64), &bytes);
+            assert!(
+                !platter.in_flight.values().any(is_written),
+                "{bytes:?} is not needed, and is written"
+            );
             let id = platter.next_write;
             platter.next_write += 1;
             platter.in_discard.insert(id, bytes.clone());
             id
         };
         let done = self.operate(DeviceOp::Discard, bytes.start, 0, 500).await;
-        let done = done.and_then(|()| self.refuse(DeviceOp::Discard, bytes.start, Fault::WriteError));
+        let done =
+            done.and_then(|()| self.refuse(DeviceOp::Discard, bytes.start, Fault::WriteError));
         let what = Forgotten::any(&self.world);
         self.change(|platter| {
             platter.in_discard.remove(&id);
@@ -233,12 +254,19 @@ impl SimDrive {
         done
     }
 
-    async fn write_here(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+    async fn write_here(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
         let bytes = data.len();
         let id = self.begin_write(offset, data);
         let done = self.operate(DeviceOp::Write, offset, bytes, 200).await;
         let done = done.and_then(|()| self.have_room(offset));
-        if let Err(error) = done.and_then(|()| self.refuse(DeviceOp::Write, offset, Fault::WriteError)) {
+        if let Err(error) =
+            done.and_then(|()| self.refuse(DeviceOp::Write, offset, Fault::WriteError))
+        {
             self.change(|platter| platter.fail_write(&self.world, id));
             return Err(error);
         }
@@ -268,7 +296,12 @@ impl Device for SimDrive {
         self.world.on(Machine::default(), async move { drive.read_here(offset, buf).await }).await
     }
 
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+    async fn write(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
         if self.world.machine() == Machine::default() {
             return self.write_here(offset, data, durability).await;
         }

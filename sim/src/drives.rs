@@ -110,7 +110,9 @@ impl Drives {
             platters: plan.drive_bytes.iter().map(|bytes| SharedPlatter::new(*bytes)).collect(),
             first: plan.drives,
             members: (0..plan.drives).collect(),
-            numbers: Rc::new(RefCell::new((0..plan.drives).map(|drive| (drive as u16, drive)).collect())),
+            numbers: Rc::new(RefCell::new(
+                (0..plan.drives).map(|drive| (drive as u16, drive)).collect(),
+            )),
             bad_max: if plan.failing { plan.level.parity() } else { 0 },
             hangs: plan.hangs,
             corrupting: plan.corrupting.iter().copied().collect(),
@@ -175,7 +177,8 @@ impl Drives {
 
     /// Platters that may lack something, or hold what is wrong.
     pub fn doubted(&self) -> BTreeSet<usize> {
-        let sets = [&self.corrupting, &self.suspects, &self.bad, &self.away, &self.released, &self.coming];
+        let sets =
+            [&self.corrupting, &self.suspects, &self.bad, &self.away, &self.released, &self.coming];
         sets.into_iter().flatten().copied().collect()
     }
 
@@ -198,7 +201,10 @@ impl Drives {
 
     fn held_as(&self, held: &BTreeMap<u16, Held>, wanted: Held) -> BTreeSet<usize> {
         let numbers = self.numbers.borrow();
-        held.iter().filter(|(_, held)| **held == wanted).map(|(number, _)| numbers[number]).collect()
+        held.iter()
+            .filter(|(_, held)| **held == wanted)
+            .map(|(number, _)| numbers[number])
+            .collect()
     }
 
     /// Platters for which numbers were expected that the pool does not name.
@@ -256,7 +262,8 @@ impl Drives {
         for (drive, platter) in self.platters.iter().enumerate() {
             let bad = self.bad.contains(&drive) && !self.back.contains(&drive) && rng.below(3) > 0;
             let faults = if bad { failing(rng, self.usual) } else { self.usual };
-            let faults = if bad && self.hangs { faults.with(Fault::Hang, rare(rng, 1500)) } else { faults };
+            let faults =
+                if bad && self.hangs { faults.with(Fault::Hang, rare(rng, 1500)) } else { faults };
             let corrupts = self.corrupting.contains(&drive);
             platter.0.borrow_mut().faults = if corrupts { corrupting(rng, faults) } else { faults };
         }
@@ -273,7 +280,8 @@ impl Drives {
             return false;
         }
         self.heal();
-        let good: Vec<usize> = self.needed().filter(|drive| !self.suspects.contains(drive)).collect();
+        let good: Vec<usize> =
+            self.needed().filter(|drive| !self.suspects.contains(drive)).collect();
         let away = good[rng.below(good.len() as u64) as usize];
         self.away = BTreeSet::from([away]);
         self.bad = &self.suspects | &self.away;

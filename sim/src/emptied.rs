@@ -43,7 +43,11 @@ async fn trim(good: &Good, id: VolumeId, first: u64, blocks: u64) -> Result<(), 
 }
 
 /// Trims the blocks that are `wanted`, one by one.
-async fn trim_singly(good: &Good, id: VolumeId, wanted: impl Fn(u64) -> bool) -> Result<(), String> {
+async fn trim_singly(
+    good: &Good,
+    id: VolumeId,
+    wanted: impl Fn(u64) -> bool,
+) -> Result<(), String> {
     for nth in 0..VOLUME_BLOCKS {
         let block = nth * STRIDE % VOLUME_BLOCKS;
         if wanted(block) {
@@ -117,7 +121,10 @@ fn an_emptied_pool_that_is_left_alone_has_as_much_used_as_a_new_one() {
     for emptying in emptyings {
         for map_memory_bytes in [64 << 10, 32 << 20] {
             let [before, after] = live_before_and_after(emptying, map_memory_bytes);
-            assert_eq!(after, before, "{emptying:?}, {map_memory_bytes} bytes of memory for the map");
+            assert_eq!(
+                after, before,
+                "{emptying:?}, {map_memory_bytes} bytes of memory for the map"
+            );
         }
     }
 }

@@ -41,11 +41,15 @@ impl Run {
         }
         let space = pool.status().space;
         if !space.full {
-            return Err(format!("a write was refused, and the pool is not said to be full: {space:?}"));
+            return Err(format!(
+                "a write was refused, and the pool is not said to be full: {space:?}"
+            ));
         }
         let left = space.safe_to_write;
         if left >= FILL_BLOCKS * (BLOCK_BYTES + RECORD_BYTES) as u64 {
-            return Err(format!("a write was refused, and {left} bytes are said to be safe to write"));
+            return Err(format!(
+                "a write was refused, and {left} bytes are said to be safe to write"
+            ));
         }
         self.check_all(pool).await?;
         for quarter in 0..4 {
@@ -58,7 +62,8 @@ impl Run {
 
     /// The volume of the start before, or a new one.
     async fn filling_volume(&self, pool: &Pool) -> Result<VolumeId, String> {
-        let known = self.known.filling.get().filter(|id| self.known.models.borrow().contains_key(id));
+        let known =
+            self.known.filling.get().filter(|id| self.known.models.borrow().contains_key(id));
         if let Some(id) = known {
             // It may be as full as it can be, so that not even what is there can be overwritten.
             self.trim(pool, id, 0..self.plan.volume.blocks / 2).await?;
@@ -88,7 +93,12 @@ impl Run {
     }
 
     /// Trims a part of what was written, and writes it again.
-    async fn trim_and_refill(&self, pool: &Pool, id: VolumeId, part: Range<u64>) -> Result<(), String> {
+    async fn trim_and_refill(
+        &self,
+        pool: &Pool,
+        id: VolumeId,
+        part: Range<u64>,
+    ) -> Result<(), String> {
         self.trim(pool, id, part.clone()).await?;
         let refilled = self.fill(pool, id, part.clone()).await? - part.start;
         let trimmed = part.end - part.start;
@@ -105,7 +115,8 @@ impl Run {
         let rest = Rc::new(Cell::new(live * STEADY_TURNS / STEADY_BLOCKS));
         let working = Rc::new(Cell::new(self.plan.hosts));
         for _ in 0..self.plan.hosts {
-            let (this, pool, rest, working) = (self.clone(), pool.clone(), rest.clone(), working.clone());
+            let (this, pool, rest, working) =
+                (self.clone(), pool.clone(), rest.clone(), working.clone());
             self.world.spawn(async move {
                 let done = this.overwrite_some(&pool, id, live, &rest).await;
                 done.unwrap_or_else(|error| this.known.fail(error));
@@ -122,7 +133,9 @@ impl Run {
         let amplification = write_amplification(&before, &pool.status());
         tracing::debug!("write amplification {amplification:.2} at {STEADY_PERCENT} %");
         if amplification > WRITE_AMPLIFICATION_MAX {
-            return Err(format!("a write amplification of {amplification:.2} at {STEADY_PERCENT} %"));
+            return Err(format!(
+                "a write amplification of {amplification:.2} at {STEADY_PERCENT} %"
+            ));
         }
         Ok(())
     }

@@ -124,8 +124,12 @@ pub async fn make_pool(
     chunk_bytes: u32,
     options: Options,
 ) -> Result<Pool, String> {
-    let new =
-        NewPool { name: "sim".to_owned(), level, chunk_bytes: Some(chunk_bytes), segment_numbers: None };
+    let new = NewPool {
+        name: "sim".to_owned(),
+        level,
+        chunk_bytes: Some(chunk_bytes),
+        segment_numbers: None,
+    };
     create(world, &new, drives(world, platters)).await.map_err(|error| error.to_string())?;
     let opened = open_with(world, drives(world, platters), options).await;
     opened.map(|(pool, _)| pool).map_err(|error| error.to_string())
@@ -141,7 +145,9 @@ pub fn drives(world: &SimWorld, platters: &[SharedPlatter]) -> Vec<SimDrive> {
 pub fn noisy_block(seed: u64, noise_bytes: usize) -> Bytes {
     let mut rng = XorShift::new(seed);
     let mut block = vec![0; BLOCK_BYTES];
-    block[..noise_bytes].chunks_mut(8).for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
+    block[..noise_bytes]
+        .chunks_mut(8)
+        .for_each(|part| part.copy_from_slice(&rng.next_u64().to_le_bytes()));
     block.into()
 }
 

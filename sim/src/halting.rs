@@ -32,7 +32,8 @@ const TASKS: u64 = 4;
 /// Hosts write and trim, volumes are made and deleted, while the pool loses two of its drives.
 fn halt_under_load(seed: u64) {
     let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
-    let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+    let platters: Vec<SharedPlatter> =
+        (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
     let main = lose_two(world.clone(), platters, XorShift::new(seed));
     assert!(matches!(world.run(main, || false), Ended::Done));
     world.stop();
@@ -95,7 +96,8 @@ fn close_full(seed: u64, sparse: bool) {
 }
 
 async fn fill_and_close(world: SimWorld, sparse: bool) {
-    let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+    let platters: Vec<SharedPlatter> =
+        (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
     let pool = make(&world, &platters).await;
     let id = pool.create_volume(FILL_BLOCKS, false, Bytes::new()).await.expect("good drives");
     let block = || Bytes::from_static(&[0xa5; BLOCK_BYTES]);
@@ -123,7 +125,8 @@ fn close_hung(seed: u64) {
     let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
     let own = world.clone();
     let main = async move {
-        let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+        let platters: Vec<SharedPlatter> =
+            (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
         let pool = make(&own, &platters).await;
         for platter in &platters[..2] {
             platter.0.borrow_mut().hung_until = Nanos(u64::MAX);
@@ -137,7 +140,11 @@ fn close_hung(seed: u64) {
     let (limit, clock) = (PATIENCE, world.clone());
     let main = async move { answer.set(within(&clock, limit, main).await) };
     assert!(matches!(world.run(main, || false), Ended::Done));
-    let error = closed.take().expect("it ends in time").expect_err("nothing can be made durable").to_string();
+    let error = closed
+        .take()
+        .expect("it ends in time")
+        .expect_err("nothing can be made durable")
+        .to_string();
     assert!(error.contains("has not answered for") && error.contains("replays"), "{error}");
     world.stop();
 }
@@ -147,7 +154,8 @@ fn halt_while_one_comes_back(seed: u64) {
     let world = SimWorld::new(seed, Nanos(0), WallClock::Right);
     let own = world.clone();
     let main = async move {
-        let platters: Vec<SharedPlatter> = (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
+        let platters: Vec<SharedPlatter> =
+            (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
         let pool = make(&own, &platters).await;
         pool.fail_drive(DriveId(1), false).await.expect("one may be lost");
         // What a rebuild writes would halt the pool first.
@@ -165,7 +173,8 @@ fn halt_while_one_comes_back(seed: u64) {
         assert!(is_unsettled, "{back:?}");
         pool.forget_all_lost();
         own.sleep(Duration::from_millis(1)).await;
-        let held: Vec<bool> = platters.iter().map(|platter| Rc::strong_count(&platter.0) > 1).collect();
+        let held: Vec<bool> =
+            platters.iter().map(|platter| Rc::strong_count(&platter.0) > 1).collect();
         assert_eq!(held, [false, false, false, true], "what is lost can be opened again");
     };
     assert!(matches!(world.run(main, || false), Ended::Done));
@@ -178,8 +187,11 @@ async fn write_and_trim(world: &SimWorld, pool: &Pool) {
     loop {
         let lba = Lba(world.below(VOLUME_BLOCKS - 8));
         let data = Bytes::from_static(&[0xa5; 8 * BLOCK_BYTES]);
-        let done =
-            if world.once_in(3) { pool.zero(id, lba, 8).await } else { pool.write(id, lba, data).await };
+        let done = if world.once_in(3) {
+            pool.zero(id, lba, 8).await
+        } else {
+            pool.write(id, lba, data).await
+        };
         if done.is_err() {
             return;
         }

@@ -125,13 +125,16 @@ impl Scene {
     async fn make(self, world: &SimWorld, platters: &[SharedPlatter]) -> (Pool, VolumeId) {
         let made = make_pool(world, platters, Level::RAID5, CHUNK_BYTES, Options::default()).await;
         let pool = made.expect("good drives");
-        let id = pool.create_volume(self.live_blocks, false, Bytes::new()).await.expect("good drives");
+        let id =
+            pool.create_volume(self.live_blocks, false, Bytes::new()).await.expect("good drives");
         for first in (0..self.live_blocks).step_by(FILL_BLOCKS as usize) {
             let data = noisy_block(1 + first, BLOCK_BYTES).repeat(FILL_BLOCKS as usize);
             pool.write(id, Lba(first), data.into()).await.expect("there is room");
         }
         let service = OneAtATime::new(Duration::from_micros(80), self.bytes_per_second);
-        platters.iter().for_each(|platter| platter.0.borrow_mut().service = Some(Box::new(service)));
+        platters
+            .iter()
+            .for_each(|platter| platter.0.borrow_mut().service = Some(Box::new(service)));
         (pool, id)
     }
 
@@ -181,8 +184,11 @@ fn holds_what_a_share_does_not(scene: Scene) {
     for seed in SEEDS {
         let (held, fast) = (scene.held_to(seed, scene.target), scene.with_share(seed, 100));
         let late = later_than(&held.rebuilding, scene.target);
-        let (normal, held, fast) = (p99(&held.normal), p99(&held.rebuilding), p99(&fast.rebuilding));
-        println!("seed {seed}: normal {normal:?}, held {held:?}, late {late}, as fast as can be {fast:?}");
+        let (normal, held, fast) =
+            (p99(&held.normal), p99(&held.rebuilding), p99(&fast.rebuilding));
+        println!(
+            "seed {seed}: normal {normal:?}, held {held:?}, late {late}, as fast as can be {fast:?}"
+        );
         assert!(normal < scene.target, "{normal:?}: no rebuild could hold that");
         assert!(late <= LATE_MAX && held <= scene.target * 4 / 3, "{held:?}, late: {late}");
         assert!(fast >= scene.target * 2, "{fast:?}: it need not be held to anything");

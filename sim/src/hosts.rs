@@ -183,8 +183,9 @@ impl Run {
         if let Some(Request { begun, action, id, blocks }) = self.waiting.borrow().values().next() {
             let waited = self.world.now().since(*begun);
             if waited > patience {
-                self.known
-                    .fail(format!("a host has waited for {waited:?} to {action:?} {blocks:?} of {id:?}"));
+                self.known.fail(format!(
+                    "a host has waited for {waited:?} to {action:?} {blocks:?} of {id:?}"
+                ));
             }
         }
     }
@@ -212,8 +213,9 @@ impl Run {
     }
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let Plan { recon_prio, recon_p99, scrub_prio, fault_threshold, io_timeout, autotrim, .. } =
-            *self.plan;
+        let Plan {
+            recon_prio, recon_p99, scrub_prio, fault_threshold, io_timeout, autotrim, ..
+        } = *self.plan;
         let wanted = Settings {
             recon_prio,
             recon_p99,
@@ -260,7 +262,9 @@ impl Run {
         tracing::debug!("closed: {closed:?}");
         self.is_closed.set(closed.is_ok());
         match closed {
-            Err(error) if !halted && !self.may_end_so(&error, has_room) => Err(format!("close: {error}")),
+            Err(error) if !halted && !self.may_end_so(&error, has_room) => {
+                Err(format!("close: {error}"))
+            }
             _ => Ok(()),
         }
     }
@@ -280,8 +284,11 @@ impl Run {
             let result: Rc<Cell<Option<Result<(), String>>>> = Rc::default();
             let (this, pool, own) = (self.clone(), pool.clone(), result.clone());
             self.world.spawn(async move {
-                let work =
-                    if worker == 0 { this.change_members(&pool).await } else { this.host(&pool).await };
+                let work = if worker == 0 {
+                    this.change_members(&pool).await
+                } else {
+                    this.host(&pool).await
+                };
                 own.set(Some(work));
             });
             done.push(result);
@@ -313,7 +320,8 @@ impl Run {
                 self.world.sleep(pause).await;
             }
             let ids: Vec<VolumeId> = self.known.models.borrow().keys().copied().collect();
-            let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied() else {
+            let Some(id) = ids.get(self.world.below(ids.len().max(1) as u64) as usize).copied()
+            else {
                 return Ok(());
             };
             match self.world.below(20) {
@@ -367,7 +375,8 @@ impl Run {
         blocks: Range<u64>,
         course: &mut Course,
     ) -> Result<(), String> {
-        let version = if self.world.once_in(30) { 0 } else { self.known.next_version(self.some_sort()) };
+        let version =
+            if self.world.once_in(30) { 0 } else { self.known.next_version(self.some_sort()) };
         let atomic = self.plan.is_atomic(&blocks);
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), version, atomic));
         let Some(ticket) = begun else { return Ok(()) };
@@ -384,9 +393,12 @@ impl Run {
     /// Writes a block several times at once. Which write wins is seen at once, and stays so.
     async fn contest(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
         // What comes late would come in any order.
-        let Some(blocks) = self.some_blocks(id, 1).filter(|_| !self.plan.sparse) else { return Ok(()) };
-        let versions: Vec<Version> =
-            (0..2 + self.world.below(3)).map(|_| self.known.next_version(self.some_sort())).collect();
+        let Some(blocks) = self.some_blocks(id, 1).filter(|_| !self.plan.sparse) else {
+            return Ok(());
+        };
+        let versions: Vec<Version> = (0..2 + self.world.below(3))
+            .map(|_| self.known.next_version(self.some_sort()))
+            .collect();
         let (first, rivals) = (versions[0], versions[1..].to_vec());
         let begun = self.known.model(id, |model| model.begin_contest(blocks.start, first, rivals));
         let Some(ticket) = begun else { return Ok(()) };
@@ -403,8 +415,11 @@ impl Run {
     }
 
     async fn zero(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
-        let count =
-            if self.world.once_in(5 * self.plan.cold_once_in) { u64::MAX } else { 1 + self.world.below(300) };
+        let count = if self.world.once_in(5 * self.plan.cold_once_in) {
+            u64::MAX
+        } else {
+            1 + self.world.below(300)
+        };
         let Some(blocks) = self.some_blocks(id, count) else { return Ok(()) };
         let begun = self.known.model(id, |model| model.begin(blocks.clone(), 0, false));
         let Some(ticket) = begun else { return Ok(()) };
@@ -435,12 +450,14 @@ impl Run {
     /// not in the volume now.
     fn some_blocks(&self, id: VolumeId, count: u64) -> Option<Range<u64>> {
         let islands = &self.plan.volume.islands;
-        let hot_part =
-            |whole: u64| if self.world.once_in(self.plan.cold_once_in) { whole } else { whole.div_ceil(8) };
+        let hot_part = |whole: u64| {
+            if self.world.once_in(self.plan.cold_once_in) { whole } else { whole.div_ceil(8) }
+        };
         let island = &islands[self.world.below(hot_part(islands.len() as u64)) as usize];
         let first = island.start + self.world.below(hot_part(island.end - island.start));
         let usable = self.known.model(id, |model| model.usable_blocks());
-        let end = if count == u64::MAX { usable } else { (first + count).min(island.end).min(usable) };
+        let end =
+            if count == u64::MAX { usable } else { (first + count).min(island.end).min(usable) };
         (first < end).then_some(first..end)
     }
 

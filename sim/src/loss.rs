@@ -91,14 +91,17 @@ impl Scene {
     /// A pool with a volume that has been written; after that its drives take their time.
     async fn make(world: SimWorld) -> Rc<Scene> {
         let platters = platters(DRIVES, CHUNKS, CHUNK_BYTES);
-        let made = make_pool(&world, &platters, Level::RAID6, CHUNK_BYTES, Options::default()).await;
+        let made =
+            make_pool(&world, &platters, Level::RAID6, CHUNK_BYTES, Options::default()).await;
         let pool = made.expect("good drives");
         let id = pool.create_volume(LIVE_BLOCKS, true, Bytes::new()).await.expect("good drives");
         for first in (0..LIVE_BLOCKS).step_by(FILL_BLOCKS as usize) {
-            let data: Vec<u8> = (first..first + FILL_BLOCKS).flat_map(|lba| content(lba, 0)).collect();
+            let data: Vec<u8> =
+                (first..first + FILL_BLOCKS).flat_map(|lba| content(lba, 0)).collect();
             pool.write(id, Lba(first), data.into()).await.expect("there is room");
         }
-        let profile = ModelName::parse(MODEL).expect("it has a name").profile().expect("it is built in");
+        let profile =
+            ModelName::parse(MODEL).expect("it has a name").profile().expect("it is built in");
         for platter in &platters {
             let mut platter = platter.0.borrow_mut();
             platter.service = Some(Box::new(Timing::new(profile.clone(), platter.size_bytes)));
@@ -205,7 +208,11 @@ fn the_loss_of_a_drive_and_its_rebuild_leave_hosts_rate_and_999_of_1000_answers_
         for (name, state) in &states[1..] {
             let [before, now] = [&normal, state].map(|state| state.of_thousand(999));
             assert!(now * 2 <= before * 3, "{name}: {now:?}, normally {before:?}");
-            assert!(state.per_second() > 0.99 * normal.per_second(), "{name}: {}/s", state.per_second());
+            assert!(
+                state.per_second() > 0.99 * normal.per_second(),
+                "{name}: {}/s",
+                state.per_second()
+            );
         }
     }
 }

@@ -134,7 +134,11 @@ fn main() -> anyhow::Result<()> {
         1 => tracing::Level::DEBUG,
         _ => tracing::Level::TRACE,
     };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
     if let Some(seed) = arguments.seed {
         return scenario::run(seed, arguments.plan())
             .map(|outcome| println!("{outcome:#?}"))
@@ -163,7 +167,11 @@ fn simulate(arguments: &Arguments) -> anyhow::Result<()> {
         let mut lacks = totals.outcome.lacks(arguments.crashes);
         let is_very_long = totals.outcome.crash_states() >= VERY_LONG_RUN_STATES;
         lacks.extend(totals.coverage.lacks(is_very_long));
-        anyhow::ensure!(lacks.is_empty(), "the run has not met what it should: {}", lacks.join("; "));
+        anyhow::ensure!(
+            lacks.is_empty(),
+            "the run has not met what it should: {}",
+            lacks.join("; ")
+        );
     }
     Ok(())
 }
@@ -196,8 +204,9 @@ fn run_all(arguments: &Arguments, started: Instant) -> Totals {
     let failed = AtomicBool::new(false);
     let end = arguments.states.map_or(arguments.first + arguments.seeds, |_| u64::MAX);
     let enough = |states: u64| arguments.states.is_some_and(|wanted| states >= wanted);
-    let threads =
-        arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads = arguments
+        .threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let worker = || {
         let mut totals = Totals::default();
         while !enough(states.load(Ordering::Relaxed)) && !failed.load(Ordering::Relaxed) {
@@ -290,7 +299,10 @@ fn report_outcome(outcome: &Outcome) {
     println!("faults: {}", faults.join("  "));
     println!(
         "clean stops {}  opens given up because a file system was full {}  a drive too many away: refused {}, opened {}",
-        outcome.clean_stops, outcome.given_up_opens, outcome.overdrawn_refusals, outcome.overdrawn_opens
+        outcome.clean_stops,
+        outcome.given_up_opens,
+        outcome.overdrawn_refusals,
+        outcome.overdrawn_opens
     );
     println!(
         "acknowledged {}  refused {}  full pools filled again {}  resized {}  replayed batches {}  torn {}  rewritten {}",

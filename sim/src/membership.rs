@@ -27,7 +27,11 @@ pub struct Members {
 }
 
 impl Members {
-    pub fn new(numbers: Numbers, spare: Option<(usize, SimDrive)>, there: BTreeMap<usize, SimDrive>) -> Self {
+    pub fn new(
+        numbers: Numbers,
+        spare: Option<(usize, SimDrive)>,
+        there: BTreeMap<usize, SimDrive>,
+    ) -> Self {
         let (spare, there) = (RefCell::new(spare), RefCell::new(there));
         Members { numbers, spare, there, is_unsettled: Cell::new(false) }
     }
@@ -135,7 +139,9 @@ impl Run {
             done = pool.keep_drive(drive).await;
         }
         match done {
-            Err(RemoveError::Pool(error)) if !may_fail(&error) => Err(format!("removing a drive: {error}")),
+            Err(RemoveError::Pool(error)) if !may_fail(&error) => {
+                Err(format!("removing a drive: {error}"))
+            }
             _ => Ok(()),
         }
     }
@@ -144,7 +150,8 @@ impl Run {
     async fn add_spare(&self, pool: &Pool) -> Result<(), String> {
         // A power cut may have come between the root that names it and the end of the last attempt.
         let is_none_yet = |(platter, _): &(usize, SimDrive)| !self.members.has(pool, *platter);
-        let spare = self.members.spare.take().filter(|spare| self.world.once_in(3) && is_none_yet(spare));
+        let spare =
+            self.members.spare.take().filter(|spare| self.world.once_in(3) && is_none_yet(spare));
         let Some((platter, spare)) = spare else { return Ok(()) };
         self.wait_a_little().await;
         self.members.expect(pool, platter);
@@ -167,7 +174,8 @@ impl Run {
         };
         let lost: Vec<DriveId> =
             pool.status().drives.into_iter().filter(is_lost).map(|drive| drive.drive).collect();
-        let Some(drive) = lost.first().map(|_| lost[self.world.below(lost.len() as u64) as usize]) else {
+        let Some(drive) = lost.first().map(|_| lost[self.world.below(lost.len() as u64) as usize])
+        else {
             return Ok(());
         };
         let Some((platter, device)) = self.members.drive(drive) else { return Ok(()) };

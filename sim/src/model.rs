@@ -173,12 +173,22 @@ impl Model {
     /// A write (or, with version 0, a trim) of `blocks` begins. `None` if one of them is being
     /// changed already.
     pub fn begin(&mut self, blocks: Range<u64>, version: Version, atomic: bool) -> Option<Ticket> {
-        self.begin_change(Change { blocks, version, rivals: Vec::new(), atomic: atomic && version != 0 })
+        self.begin_change(Change {
+            blocks,
+            version,
+            rivals: Vec::new(),
+            atomic: atomic && version != 0,
+        })
     }
 
     /// Writes of one block begin that are on their way at the same time. They are answered
     /// together: done, or perhaps done.
-    pub fn begin_contest(&mut self, block: u64, version: Version, rivals: Vec<Version>) -> Option<Ticket> {
+    pub fn begin_contest(
+        &mut self,
+        block: u64,
+        version: Version,
+        rivals: Vec<Version>,
+    ) -> Option<Ticket> {
         self.begin_change(Change { blocks: block..block + 1, version, rivals, atomic: false })
     }
 
@@ -209,7 +219,9 @@ impl Model {
         let versions = 1 + change.rivals.len();
         let blocks = self.blocks.range_mut(change.blocks.clone());
         match answer {
-            Answer::Done => blocks.for_each(|(nth, block)| block.settle_one_of(change.shown(*nth), now)),
+            Answer::Done => {
+                blocks.for_each(|(nth, block)| block.settle_one_of(change.shown(*nth), now))
+            }
             // Nobody else changes a block at the same time: its last candidates are of this change.
             Answer::Refused => {
                 blocks.for_each(|(_, block)| block.maybe.truncate(block.maybe.len() - versions))
@@ -231,11 +243,15 @@ impl Model {
     /// The pool was stopped, or the power was cut: what has not come by now comes at the next start
     /// or never.
     pub fn stop(&mut self) {
-        let in_flight = std::mem::take(&mut self.in_flight).into_values().filter(|change| change.atomic);
+        let in_flight =
+            std::mem::take(&mut self.in_flight).into_values().filter(|change| change.atomic);
         self.undecided.extend(in_flight.chain(self.failed.drain(..)));
         self.reads_on_their_way = 0;
         self.done_meanwhile.clear();
-        self.blocks.values_mut().flat_map(|block| &mut block.maybe).for_each(|maybe| maybe.late = false);
+        self.blocks
+            .values_mut()
+            .flat_map(|block| &mut block.maybe)
+            .for_each(|maybe| maybe.late = false);
     }
 
     fn is_busy(&self, blocks: &Range<u64>) -> bool {
@@ -265,7 +281,9 @@ impl Model {
     pub fn see_size(&mut self, blocks: u64) -> Result<(), String> {
         if blocks != self.size_blocks && Some(blocks) != self.other_size {
             let (size, other) = (self.size_blocks, self.other_size);
-            return Err(format!("the volume has {blocks} blocks, and may have {size} or {other:?}"));
+            return Err(format!(
+                "the volume has {blocks} blocks, and may have {size} or {other:?}"
+            ));
         }
         if blocks < self.size_blocks {
             let now = self.now.pass();
@@ -304,9 +322,12 @@ impl Model {
             let held = before.contains(version) || came.contains(version);
             // Of a block that another read settled meanwhile, or a change, nobody knows when it was
             // read: zeros may be those from before.
-            let is_now = self.blocks.get(&block).is_none_or(|block| block.touched_at <= read.begun_at);
+            let is_now =
+                self.blocks.get(&block).is_none_or(|block| block.touched_at <= read.begun_at);
             if !self.read(block, *version, is_now) && !held {
-                return Err(format!("block {block} reads as version {version}, and may be {before:?}"));
+                return Err(format!(
+                    "block {block} reads as version {version}, and may be {before:?}"
+                ));
             }
         }
         self.reads_on_their_way -= 1;
@@ -321,9 +342,11 @@ impl Model {
         let done = self.done_meanwhile[read.done..].iter();
         let writes = done.chain(self.in_flight.values()).filter(|change| change.atomic);
         for write in writes.filter(|write| write.overlaps(&read.blocks)) {
-            let seen = || read.blocks.clone().zip(versions).filter(|(block, _)| write.tells(*block));
+            let seen =
+                || read.blocks.clone().zip(versions).filter(|(block, _)| write.tells(*block));
             let came = seen().any(|(_, version)| *version >= write.version);
-            if came && let Some((block, _)) = seen().find(|seen| self.is_older(*seen, write, read)) {
+            if came && let Some((block, _)) = seen().find(|seen| self.is_older(*seen, write, read))
+            {
                 let (blocks, version) = (&write.blocks, write.version);
                 return Err(format!(
                     "of version {version} of {blocks:?} a part is read, and not block {block}"
@@ -336,8 +359,9 @@ impl Model {
     /// Whether what was read is surely from before `write`: versions of a block ascend, but for
     /// zeros.
     fn is_older(&self, (block, version): (u64, &Version), write: &Change, read: &Read) -> bool {
-        let zeroes =
-            |change: &Change| change.blocks.contains(&block) && change.shown(block).any(|shown| shown == 0);
+        let zeroes = |change: &Change| {
+            change.blocks.contains(&block) && change.shown(block).any(|shown| shown == 0)
+        };
         let may_be_zeroed = || {
             self.versions(block)[..].split_last().is_some_and(|(_, maybe)| maybe.contains(&0))
                 || self.done_meanwhile[read.done..].iter().any(zeroes)
@@ -366,11 +390,15 @@ impl Model {
     /// After a start every block has been read: atomic writes must be there whole or not at all.
     pub fn check_atomic(&mut self) -> Result<(), String> {
         for write in std::mem::take(&mut self.undecided) {
-            let told = || self.blocks.range(write.blocks.clone()).filter(|(nth, _)| write.tells(**nth));
+            let told =
+                || self.blocks.range(write.blocks.clone()).filter(|(nth, _)| write.tells(**nth));
             let there = told().filter(|(_, block)| block.settled == write.version).count();
             let blocks = told().count();
             if there != 0 && there != blocks {
-                return Err(format!("a write of {:?} is there with {there} of its blocks", write.blocks));
+                return Err(format!(
+                    "a write of {:?} is there with {there} of its blocks",
+                    write.blocks
+                ));
             }
         }
         Ok(())

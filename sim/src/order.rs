@@ -72,7 +72,8 @@ impl Run {
     /// Writes a volume from its start to its end, in writes that are larger than an atomic one.
     pub async fn fill_volume(&self, pool: &Pool, id: VolumeId) -> Result<(), String> {
         let (mut first, mut course) = (0, Course::default());
-        while first < self.known.model(id, |model| model.usable_blocks()) && pool.halted().is_none() {
+        while first < self.known.model(id, |model| model.usable_blocks()) && pool.halted().is_none()
+        {
             let usable = self.known.model(id, |model| model.usable_blocks());
             let end = (first + FILL_BLOCKS).min(usable);
             self.write_blocks(pool, id, first..end, &mut course).await?;
@@ -91,7 +92,8 @@ impl Run {
             course.order = orders[self.world.below(orders.len() as u64) as usize];
         }
         let (id, before) = course.last.as_ref()?;
-        let island = self.plan.volume.islands.iter().find(|island| island.contains(&before.start))?;
+        let island =
+            self.plan.volume.islands.iter().find(|island| island.contains(&before.start))?;
         let usable = self.known.model(*id, |model| model.usable_blocks());
         let next = course.order.next(before, count, &(island.start..island.end.min(usable)))?;
         Some((*id, next))

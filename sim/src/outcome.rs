@@ -111,16 +111,24 @@ impl Outcome {
             (times < wanted).then(|| format!("{what}: {times} times, not {wanted}"))
         };
         // These hardly have anything to do with drives themselves.
-        let is_brief = |activity| matches!(activity, Activity::Sweep | Activity::Purge | Activity::Audit);
+        let is_brief =
+            |activity| matches!(activity, Activity::Sweep | Activity::Purge | Activity::Audit);
         let during = self.cuts_by_activity().filter(|(activity, _)| !is_brief(*activity));
-        let cut_in = |(activity, cuts): (Activity, u64)| few(&format!("a cut during {activity:?}"), cuts, 1);
+        let cut_in =
+            |(activity, cuts): (Activity, u64)| few(&format!("a cut during {activity:?}"), cuts, 1);
         let mut lacks: Vec<String> = during.filter_map(cut_in).collect();
         if !crashes {
-            lacks.extend(few("a full pool that is trimmed and filled again", self.filled_again, 500));
+            lacks.extend(few(
+                "a full pool that is trimmed and filled again",
+                self.filled_again,
+                500,
+            ));
             lacks.extend(few("a cut of a full pool", self.cuts_of_full, 1));
         }
         let faults = self.faults.iter();
-        lacks.extend(faults.filter_map(|(fault, times)| few(&format!("a {fault:?}"), times, FAULTS_MIN)));
+        lacks.extend(
+            faults.filter_map(|(fault, times)| few(&format!("a {fault:?}"), times, FAULTS_MIN)),
+        );
         let others = [
             ("a cut in recovery", self.recovery_cuts),
             ("a cut in creation", self.creation_cuts),

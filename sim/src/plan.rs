@@ -53,7 +53,8 @@ impl VolumePlan {
     fn far_apart(used: u64) -> Self {
         let (blocks, quarter) = (5 << 30, (used / 4).max(16));
         let around = |at: u64| at - quarter / 2..at + quarter / 2;
-        let islands = vec![0..quarter, around(GIB_BLOCKS), around(1 << 32), blocks - quarter..blocks];
+        let islands =
+            vec![0..quarter, around(GIB_BLOCKS), around(1 << 32), blocks - quarter..blocks];
         VolumePlan { shape: Shape::FarApart, blocks, islands }
     }
 
@@ -338,7 +339,8 @@ impl Plan {
 
     /// Segments that the drives have room for, more or less.
     pub fn segments(&self) -> u64 {
-        let columns = self.level.data_columns(self.drives).expect("chosen to fit") + self.level.parity();
+        let columns =
+            self.level.data_columns(self.drives).expect("chosen to fit") + self.level.parity();
         let chunks = |bytes: &u64| (bytes - Superblock::CHUNKS_START) / u64::from(self.chunk_bytes);
         self.drive_bytes[..self.drives].iter().map(chunks).sum::<u64>() / columns as u64
     }
@@ -372,7 +374,8 @@ fn is_large(rng: &XorShift) -> bool {
 fn usable_blocks(level: Level, drives: usize, failing: bool, drive_bytes: u64) -> u64 {
     let parity = level.parity();
     let left = if failing { drives - parity } else { drives };
-    let width = (level.data_columns(drives).expect("chosen to fit") + parity).min(left).max(parity + 1);
+    let width =
+        (level.data_columns(drives).expect("chosen to fit") + parity).min(left).max(parity + 1);
     left as u64 * drive_bytes / BLOCK_BYTES as u64 * (width - parity) as u64 / width as u64
 }
 
@@ -396,7 +399,8 @@ fn wide(rng: &mut XorShift) -> (Level, usize) {
         0 => Level::RAID0,
         parity => Level::of(5 + rng.below(16) as usize, parity).expect("a level"),
     };
-    let drives_min = if level.parity() == 0 { 5 + rng.below(4) as usize } else { level.drives_min() };
+    let drives_min =
+        if level.parity() == 0 { 5 + rng.below(4) as usize } else { level.drives_min() };
     (level, drives_min + rng.below(3) as usize)
 }
 

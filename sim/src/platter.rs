@@ -134,7 +134,8 @@ impl SharedPlatter {
         };
         let inside = copy_at(Superblock::INSIDE_OFFSET);
         let seconds = Superblock::second_offsets(None, inside.as_ref(), platter.size_bytes);
-        copy_at(Superblock::FIRST_OFFSET).is_some() || seconds.into_iter().any(|at| copy_at(at).is_some())
+        copy_at(Superblock::FIRST_OFFSET).is_some()
+            || seconds.into_iter().any(|at| copy_at(at).is_some())
     }
 
     /// Cuts the power: of what is not on stable media anything may be there, in any order, torn or
@@ -249,7 +250,8 @@ impl Platter {
     /// What the cache holds of sectors is on stable media.
     fn settle_place(&mut self, offset: u64, bytes: usize) {
         let range = sectors(offset, bytes);
-        let touches = |write: &Done| write.sectors().start < range.end && range.start < write.sectors().end;
+        let touches =
+            |write: &Done| write.sectors().start < range.end && range.start < write.sectors().end;
         let (older, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             std::mem::take(&mut self.cached).into_iter().partition(|(_, write)| touches(write));
         self.cached = others;
@@ -260,8 +262,9 @@ impl Platter {
     /// In their order.
     fn settle(&mut self, done: BTreeMap<u64, Done>, left_out: BTreeMap<u64, (u64, Bytes)>) {
         let done = done.into_iter().map(|(number, write)| (number, Settled::Done(write)));
-        let left_out =
-            left_out.into_iter().map(|(number, (offset, data))| (number, Settled::LeftOut(offset, data)));
+        let left_out = left_out
+            .into_iter()
+            .map(|(number, (offset, data))| (number, Settled::LeftOut(offset, data)));
         for write in done.chain(left_out).collect::<BTreeMap<_, _>>().into_values() {
             match write {
                 Settled::Done(write) => self.put(&write),
@@ -320,7 +323,8 @@ impl Platter {
 
     /// How many sectors of these bytes are corrupt.
     pub fn corrupt_within(&self, bytes: &Range<u64>) -> u64 {
-        self.corruption.within(sectors(bytes.start, (bytes.end - bytes.start) as usize)).count() as u64
+        self.corruption.within(sectors(bytes.start, (bytes.end - bytes.start) as usize)).count()
+            as u64
     }
 
     /// Some sectors of the range cannot be read any more.

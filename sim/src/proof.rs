@@ -32,7 +32,11 @@ impl Device for StillDrive {
         self.0.0.borrow().size_bytes
     }
 
-    async fn read(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+    async fn read(
+        &self,
+        offset: u64,
+        mut buf: AlignedBuf,
+    ) -> (Result<(), DeviceError>, AlignedBuf) {
         let platter = self.0.0.borrow();
         if platter.is_bad(offset, buf.len()) {
             return (Err(DeviceError::Os { op: DeviceOp::Read, offset, errno: EIO }), buf);
@@ -57,13 +61,14 @@ impl Device for StillDrive {
 /// Looks at all that is on the drives, of a pool that was closed in order or not. An error:
 /// something is wrong that no drive can be blamed for, or that cannot be had any more.
 pub fn prove(drives: &Drives, is_closed: bool) -> Result<Report, String> {
-    let given = drives
-        .labelled()
-        .into_iter()
-        .map(|(drive, platter)| Given { name: format!("platter {drive}"), device: StillDrive(platter) });
+    let given = drives.labelled().into_iter().map(|(drive, platter)| Given {
+        name: format!("platter {drive}"),
+        device: StillDrive(platter),
+    });
     let options = Options { places_bytes_max: PLACES_BYTES_MAX, segments_at_a_time: 2 };
     let report = to_the_end(check(given.collect(), &options, &Unwatched));
-    let report = report.map_err(|refused: Refused| format!("the checker refuses the drives: {refused}"))?;
+    let report =
+        report.map_err(|refused: Refused| format!("the checker refuses the drives: {refused}"))?;
     let doubted = drives.doubted();
     let wrong: Vec<String> = report
         .findings
@@ -71,18 +76,28 @@ pub fn prove(drives: &Drives, is_closed: bool) -> Result<Report, String> {
         .filter(|finding| finding.is_lost || !is_excused(finding, drives, &doubted, is_closed))
         .map(|finding| format!("{:?}: {finding}", finding.kind))
         .collect();
-    if wrong.is_empty() { Ok(report) } else { Err(format!("the checker finds: {}", wrong.join("; "))) }
+    if wrong.is_empty() {
+        Ok(report)
+    } else {
+        Err(format!("the checker finds: {}", wrong.join("; ")))
+    }
 }
 
 /// Whether a drive may have done that, or the pool ended while it was written: the power failed, or
 /// a file system under its drives was full.
-fn is_excused(finding: &Finding, drives: &Drives, doubted: &BTreeSet<usize>, is_closed: bool) -> bool {
+fn is_excused(
+    finding: &Finding,
+    drives: &Drives,
+    doubted: &BTreeSet<usize>,
+    is_closed: bool,
+) -> bool {
     let Some(drive) = finding.drive else { return false };
     let is_doubted = drives.platter_of(drive).is_none_or(|platter| doubted.contains(&platter));
     // Since a power cut while the pool was made, or the drive was added or came back, a copy may be
     // missing, or its label be one that no root names: whoever has it adds it again. And a drive
     // that has just been added has its first table with the next checkpoint.
-    let may_be_left_so = matches!(finding.kind, Kind::Superblock | Kind::DriveForeign | Kind::FirstTable);
+    let may_be_left_so =
+        matches!(finding.kind, Kind::Superblock | Kind::DriveForeign | Kind::FirstTable);
     is_doubted || may_be_left_so || (!is_closed && finding.kind == Kind::Root)
 }
 

@@ -94,7 +94,8 @@ impl Scene {
             let options = Self::options(machine);
             let made = make_pool(&own, &scene.platters, scene.level, CHUNK_BYTES, options).await;
             let pool = made.expect("good drives");
-            let volume = pool.create_volume(BLOCKS, false, Bytes::new()).await.expect("there is room");
+            let volume =
+                pool.create_volume(BLOCKS, false, Bytes::new()).await.expect("there is room");
             scene.opened(machine, pool, volume)
         };
         self.world.on(machine, made).await
@@ -149,7 +150,11 @@ impl Scene {
 
     /// Whether it was answered.
     async fn command(&self, open: &Open, block: u64) -> bool {
-        if self.world.once_in(2) { self.read(open, block).await } else { self.write(open, block).await }
+        if self.world.once_in(2) {
+            self.read(open, block).await
+        } else {
+            self.write(open, block).await
+        }
     }
 
     async fn write(&self, open: &Open, block: u64) -> bool {
@@ -328,7 +333,12 @@ async fn want_it_at_once(scene: Scene) {
 }
 
 /// Wants the pool, has it until another one does, and wants it again, until all are to end.
-async fn want_it_again(scene: Scene, machine: Machine, had: Rc<RefCell<Vec<Open>>>, ends: Rc<Cell<bool>>) {
+async fn want_it_again(
+    scene: Scene,
+    machine: Machine,
+    had: Rc<RefCell<Vec<Open>>>,
+    ends: Rc<Cell<bool>>,
+) {
     while !ends.get() {
         if let Ok(open) = scene.open(machine).await {
             scene.spawn_hosts(&open);
@@ -393,7 +403,8 @@ async fn freeze_whichever(scene: Scene) {
         machines.into_iter().for_each(|machine| scene.world.thaw(machine));
         ends.set(true);
     };
-    let want = |machine: &Machine| want_it_again(scene.clone(), *machine, had.clone(), ends.clone());
+    let want =
+        |machine: &Machine| want_it_again(scene.clone(), *machine, had.clone(), ends.clone());
     join(stopping, join_all(machines[1..].iter().map(want))).await;
     scene.world.sleep(OPENED * 2).await;
     let had = had.take();

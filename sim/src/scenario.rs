@@ -95,7 +95,11 @@ pub fn run_covering(
 }
 
 fn wall_clock_of(seed: u64) -> WallClock {
-    if seed % WALL_CLOCK_PERIOD == WALL_CLOCK_PERIOD - 1 { WallClock::Jumps } else { WallClock::Right }
+    if seed % WALL_CLOCK_PERIOD == WALL_CLOCK_PERIOD - 1 {
+        WallClock::Jumps
+    } else {
+        WallClock::Right
+    }
 }
 
 impl Scenario {
@@ -220,9 +224,13 @@ impl Scenario {
             match start::open(&own, drives, &plan).await {
                 Ok((pool, opened)) if opened.missing.is_empty() && pool.volumes().is_empty() => {
                     whole.set(true);
-                    pool.close().await.unwrap_or_else(|error| known.fail(format!("close: {error}")));
+                    pool.close()
+                        .await
+                        .unwrap_or_else(|error| known.fail(format!("close: {error}")));
                 }
-                Ok((_, opened)) => known.fail(format!("a pool cut in creation opens with {opened:?}")),
+                Ok((_, opened)) => {
+                    known.fail(format!("a pool cut in creation opens with {opened:?}"))
+                }
                 Err(
                     OpenError::NotOnePool(_)
                     | OpenError::NoRoot
@@ -326,7 +334,9 @@ impl Scenario {
             outcome.drives_lost += lost.len() as u64;
             for drive in &status.drives {
                 match drive.condition {
-                    DriveCondition::Failed(Failure::TooManyFaults { .. }) => outcome.drives_faulty += 1,
+                    DriveCondition::Failed(Failure::TooManyFaults { .. }) => {
+                        outcome.drives_faulty += 1
+                    }
                     DriveCondition::Failed(Failure::Silent { .. }) => outcome.drives_silent += 1,
                     _ => {}
                 }
@@ -343,7 +353,9 @@ impl Scenario {
 fn held(status: &PoolStatus) -> BTreeMap<u16, Held> {
     let condition = |drive: &DriveStatus| match drive.condition {
         DriveCondition::Online | DriveCondition::Leaving => Held::Online,
-        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Returned(_) => Held::Lost,
+        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Returned(_) => {
+            Held::Lost
+        }
         DriveCondition::Released => Held::Released,
     };
     status.drives.iter().map(|drive| (drive.drive.0, condition(drive))).collect()

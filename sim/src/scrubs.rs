@@ -20,11 +20,15 @@ impl Run {
         let second = self.scrub(pool).await?;
         tracing::debug!(?first, ?second, "scrubbed");
         if second.findings != Findings::default() {
-            return Err(format!("a scrub finds what the one before has left: {first:?}, {second:?}"));
+            return Err(format!(
+                "a scrub finds what the one before has left: {first:?}, {second:?}"
+            ));
         }
         let left = watched.corrupt_within(&pool.scrubbed_places());
         if left > 0 {
-            return Err(format!("sectors that drives have corrupted are wrong after two scrubs: {left}"));
+            return Err(format!(
+                "sectors that drives have corrupted are wrong after two scrubs: {left}"
+            ));
         }
         self.known.count(|outcome| {
             outcome.scrubbed += 1;

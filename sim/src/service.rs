@@ -35,7 +35,8 @@ mod given {
 
     impl Service for OneAtATime {
         fn take(&mut self, now: Nanos, _: DeviceOp, _: u64, bytes: usize) -> Duration {
-            let transfer = Duration::from_nanos(bytes as u64 * NANOS_PER_SECOND / self.bytes_per_second);
+            let transfer =
+                Duration::from_nanos(bytes as u64 * NANOS_PER_SECOND / self.bytes_per_second);
             let begins = self.free_at.max(now);
             self.free_at = Nanos(begins.0 + (self.per_operation + transfer).as_nanos() as u64);
             self.free_at.since(now)

@@ -52,8 +52,11 @@ pub fn overwrite_after_loss(seed: u64) -> Result<Told, String> {
         good.pool.fail_drive(DriveId(3), false).await.map_err(|error| error.to_string())?;
         good.world.sleep(REBUILD).await;
         let after = good.pool.status().space;
-        overwrite(&good, id, writes).await.map_err(|error| format!("overwriting after the loss: {error}"))?;
-        let refused = write_in_order(&good, id, writes, VOLUME_BLOCKS / WRITE_BLOCKS - writes).await;
+        overwrite(&good, id, writes)
+            .await
+            .map_err(|error| format!("overwriting after the loss: {error}"))?;
+        let refused =
+            write_in_order(&good, id, writes, VOLUME_BLOCKS / WRITE_BLOCKS - writes).await;
         match refused {
             Err(error) if error.cause == Cause::CapacityExceeded => {}
             other => return Err(format!("new data without an end: {other:?}")),
@@ -62,9 +65,15 @@ pub fn overwrite_after_loss(seed: u64) -> Result<Told, String> {
         let blocks = writes * WRITE_BLOCKS;
         let trimmed = good.pool.zero(id, Lba(blocks), VOLUME_BLOCKS - blocks).await;
         trimmed.map_err(|error| format!("a trim: {error}"))?;
-        overwrite(&good, id, writes).await.map_err(|error| format!("overwriting after a trim: {error}"))?;
+        overwrite(&good, id, writes)
+            .await
+            .map_err(|error| format!("overwriting after a trim: {error}"))?;
         let audit = good.pool.audit().await.map_err(|error| error.to_string())?;
-        if audit.wrong.is_empty() { Ok(Told { before, after, full }) } else { Err(format!("{audit:?}")) }
+        if audit.wrong.is_empty() {
+            Ok(Told { before, after, full })
+        } else {
+            Err(format!("{audit:?}"))
+        }
     })
 }
 

@@ -51,9 +51,14 @@ async fn fill(good: &Good, id: VolumeId) -> Result<u64, String> {
     let promised = good.pool.status().space.safe_to_write;
     let next = Rc::new(Cell::new(0));
     let counter = next.clone();
-    let in_order: Next = Rc::new(move |_| Lba(counter.replace(counter.get() + WRITE_BLOCKS) % VOLUME_BLOCKS));
-    let load =
-        Load { writes: VOLUME_BLOCKS / WRITE_BLOCKS, outstanding: DEPTH, next: in_order, data: data() };
+    let in_order: Next =
+        Rc::new(move |_| Lba(counter.replace(counter.get() + WRITE_BLOCKS) % VOLUME_BLOCKS));
+    let load = Load {
+        writes: VOLUME_BLOCKS / WRITE_BLOCKS,
+        outstanding: DEPTH,
+        next: in_order,
+        data: data(),
+    };
     match good.write(id, load).await {
         Err(error) if error.cause == Cause::CapacityExceeded => {}
         Err(error) => return Err(format!("filling: {error}")),
@@ -63,7 +68,9 @@ async fn fill(good: &Good, id: VolumeId) -> Result<u64, String> {
     let filled = next.get() - DEPTH * WRITE_BLOCKS;
     let live = good.pool.status().space.live;
     if live < promised * HONEST_PERCENT / 100 {
-        return Err(format!("{promised} bytes were safe to write, and with {live} the pool is full"));
+        return Err(format!(
+            "{promised} bytes were safe to write, and with {live} the pool is full"
+        ));
     }
     Ok(filled)
 }
@@ -75,7 +82,9 @@ async fn overwrite(good: &Good, id: VolumeId, live: u64) -> Result<Small, String
     let writes = live / WRITE_BLOCKS;
     let at_random: Next = Rc::new(move |world| Lba(world.below(writes) * WRITE_BLOCKS));
     let load = Load { writes: TURNS * writes, outstanding: DEPTH, next: at_random, data: data() };
-    good.write(id, load).await.map_err(|error| format!("overwriting at {STEADY_PERCENT} %: {error}"))?;
+    good.write(id, load)
+        .await
+        .map_err(|error| format!("overwriting at {STEADY_PERCENT} %: {error}"))?;
     let after = good.pool.status().counters;
     Ok(Small {
         map_bytes: good.pool.status().map_bytes,
@@ -91,7 +100,9 @@ fn data() -> Bytes {
     let mut state = 1u64;
     for block in bytes.chunks_mut(BLOCK_BYTES) {
         for byte in &mut block[..CONTENT_BYTES] {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             *byte = (state >> 56) as u8;
         }
     }

@@ -14,7 +14,11 @@ pub type Pool = Store<SimWorld>;
 const SUPERBLOCK_TRIES: usize = 3;
 
 /// Opens the pool that the drives belong to.
-pub async fn open(world: &SimWorld, drives: Vec<SimDrive>, plan: &Plan) -> Result<(Pool, Opened), OpenError> {
+pub async fn open(
+    world: &SimWorld,
+    drives: Vec<SimDrive>,
+    plan: &Plan,
+) -> Result<(Pool, Opened), OpenError> {
     open_with(world, drives, plan.options()).await
 }
 

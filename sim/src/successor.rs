@@ -81,14 +81,17 @@ impl Scene {
     async fn go_on(self, world: SimWorld) {
         let left = drives(&world, &self.platters[1..self.drives]);
         let opened = open_with(&world, left, Options::default()).await;
-        let (pool, _) = opened.unwrap_or_else(|error| panic!("nothing that lives is lost: {error}"));
+        let (pool, _) =
+            opened.unwrap_or_else(|error| panic!("nothing that lives is lost: {error}"));
         let (volume, _) = pool.volumes().into_iter().next().expect("it was made");
         self.restore_and_check(&world, &pool, volume).await;
     }
 
     async fn restore_and_check(&self, world: &SimWorld, pool: &Pool, volume: VolumeId) {
         // A root goes to every drive: whoever is lost and has not been missed yet is now.
-        pool.set_settings(pool.settings()).await.expect("one level of redundancy is lost, and no more");
+        pool.set_settings(pool.settings())
+            .await
+            .expect("one level of redundancy is lost, and no more");
         let until = Nanos(world.now().0 + REBUILD.as_nanos() as u64);
         while pool.status().rebuild.is_some() && world.now() < until {
             world.sleep(Duration::from_millis(10)).await;
@@ -111,7 +114,9 @@ impl Scene {
 
     async fn write(&self, pool: &Pool, volume: VolumeId, block: u64) {
         let written = self.versions.write(pool, volume, block).await;
-        written.unwrap_or_else(|error| panic!("one level of redundancy is lost, and no more: {error}"));
+        written.unwrap_or_else(|error| {
+            panic!("one level of redundancy is lost, and no more: {error}")
+        });
     }
 }
 

@@ -38,7 +38,8 @@ fn some_seeds_of_everything() {
 
 #[test]
 fn a_clock_that_jumps_by_ten_years_costs_nothing() {
-    let outcomes = [15, 31, 47, 63].map(|seed| run(seed, Plan::of).unwrap_or_else(|error| panic!("{error}")));
+    let outcomes =
+        [15, 31, 47, 63].map(|seed| run(seed, Plan::of).unwrap_or_else(|error| panic!("{error}")));
     let collected: u64 = outcomes.iter().map(|outcome| outcome.collected).sum();
     assert!(collected > 0, "the ages of segments were never asked for: {outcomes:?}");
 }
@@ -47,8 +48,8 @@ fn a_clock_that_jumps_by_ten_years_costs_nothing() {
 /// and over, and a pool that promised room for their data had none for their records.
 #[test]
 fn a_pool_of_small_blocks_holds_what_it_promises_and_is_overwritten() {
-    let small =
-        crate::small::fill_and_overwrite(Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let small = crate::small::fill_and_overwrite(Options::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     assert!(small.collected > 0 && small.moved < 2.0, "{small:?}");
 }
 

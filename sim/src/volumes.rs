@@ -15,12 +15,15 @@ impl Run {
     /// Deletes what a crash left of creations and deletions on their way, and sometimes a volume
     /// that is in use: its blocks are discarded while the hosts work on the others.
     pub async fn delete_volumes(&self, pool: &Pool) -> Result<(), String> {
-        let live = |(id, volume): (VolumeId, VolumeEntry)| (volume.state == VolumeState::Live).then_some(id);
+        let live = |(id, volume): (VolumeId, VolumeEntry)| {
+            (volume.state == VolumeState::Live).then_some(id)
+        };
         let live: Vec<VolumeId> = pool.volumes().into_iter().filter_map(live).collect();
         if let Some(back) = live.iter().find(|id| self.known.deleted.borrow().contains(id)) {
             return Err(format!("{back:?} was deleted and is back"));
         }
-        let chosen = self.world.once_in(6).then(|| self.known.models.borrow_mut().pop_first()).flatten();
+        let chosen =
+            self.world.once_in(6).then(|| self.known.models.borrow_mut().pop_first()).flatten();
         let unknown = live.into_iter().filter(|id| !self.known.models.borrow().contains_key(id));
         let mut doomed: Vec<VolumeId> = unknown.collect();
         doomed.extend(chosen.map(|(id, _)| id).filter(|id| !doomed.contains(id)));
@@ -40,7 +43,9 @@ impl Run {
             let blocks = self.plan.volume.blocks;
             let compression = !self.world.once_in(4);
             match pool.create_volume(blocks, compression, Bytes::from_static(b"sim")).await {
-                Ok(id) => drop(self.known.models.borrow_mut().insert(id, Model::new(blocks, compression))),
+                Ok(id) => {
+                    drop(self.known.models.borrow_mut().insert(id, Model::new(blocks, compression)))
+                }
                 Err(error) if may_fail(&error) => return Ok(()),
                 Err(error) => return Err(format!("create volume: {error}")),
             }
@@ -54,7 +59,9 @@ impl Run {
         let island = &islands[self.world.below(islands.len() as u64) as usize];
         let within = island.start + 1 + self.world.below(island.end - island.start);
         let blocks = if self.world.once_in(2) { self.plan.volume.blocks } else { within };
-        let Some(ticket) = self.known.model(id, |model| model.begin_resize(blocks)) else { return Ok(()) };
+        let Some(ticket) = self.known.model(id, |model| model.begin_resize(blocks)) else {
+            return Ok(());
+        };
         let resized = pool.resize_volume(id, blocks).await;
         tracing::debug!("{id:?} resized to {blocks} blocks: {resized:?}");
         let done = resized.is_ok();
@@ -62,7 +69,9 @@ impl Run {
         self.known.count(|outcome| outcome.resized += u64::from(done));
         let seen = pool.volumes().get(&id).map(|volume| volume.blocks);
         match seen {
-            Some(seen) if done && seen != blocks => Err(format!("{id:?} has {seen} blocks, not {blocks}")),
+            Some(seen) if done && seen != blocks => {
+                Err(format!("{id:?} has {seen} blocks, not {blocks}"))
+            }
             Some(seen) => self.known.model(id, |model| model.see_size(seen)),
             None => Err(format!("{id:?} is gone")),
         }

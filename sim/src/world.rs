@@ -162,7 +162,11 @@ impl SimWorld {
     }
 
     /// What `work` comes to, as a task of that machine: it goes on whatever becomes of this one.
-    pub async fn on<T: 'static>(&self, machine: Machine, work: impl Future<Output = T> + 'static) -> T {
+    pub async fn on<T: 'static>(
+        &self,
+        machine: Machine,
+        work: impl Future<Output = T> + 'static,
+    ) -> T {
         let (done, waiting) = (Rc::new(RefCell::new(None)), Rc::new(Notify::new()));
         let (result, rung) = (done.clone(), waiting.clone());
         self.seen_from(machine).spawn(async move {
@@ -246,8 +250,9 @@ impl SimWorld {
         let machines = self.0.frozen.borrow();
         let mut frozen = Vec::new();
         if !machines.is_empty() {
-            let is_frozen =
-                |id: &TaskId| tasks.waiting.get(id).is_some_and(|task| machines.contains(&task.machine));
+            let is_frozen = |id: &TaskId| {
+                tasks.waiting.get(id).is_some_and(|task| machines.contains(&task.machine))
+            };
             let ready;
             (frozen, ready) = tasks.ready.iter().partition(|id| is_frozen(id));
             tasks.ready = ready;

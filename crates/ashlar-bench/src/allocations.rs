@@ -73,7 +73,11 @@ async fn count_all(null: &Server, pool: &Server, settings: &Settings) -> anyhow:
     let mut loads = Vec::new();
     for load in wanted {
         progress.begin(&table::load_name(&load));
-        loads.push(Counted { load, null: count(null, load).await?, pool: count(pool, load).await? });
+        loads.push(Counted {
+            load,
+            null: count(null, load).await?,
+            pool: count(pool, load).await?,
+        });
     }
     Ok(Report { loads })
 }
@@ -100,7 +104,9 @@ impl Figures for Report {
         for Counted { load, null, pool } in &self.loads {
             table.add_row([table::load_name(load), format!("{null:.2}"), format!("{pool:.2}")]);
         }
-        format!("{table}\n\nAllocations for one operation, of all threads of the server, once it is warm.")
+        format!(
+            "{table}\n\nAllocations for one operation, of all threads of the server, once it is warm."
+        )
     }
 
     fn verdicts(&self) -> Vec<Verdict> {

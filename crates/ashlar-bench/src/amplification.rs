@@ -77,7 +77,8 @@ pub fn start_daemon(program: &Program) -> anyhow::Result<Daemon> {
 /// What cannot be measured.
 pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let progress = Progress::new("amplification", CASES.len());
-    let mut report = Report { drive_bytes: DRIVE_BYTES, chunk_bytes: CHUNK_BYTES, cases: Vec::new() };
+    let mut report =
+        Report { drive_bytes: DRIVE_BYTES, chunk_bytes: CHUNK_BYTES, cases: Vec::new() };
     for (pattern, live_percent, target) in CASES {
         progress.begin(&case_name(pattern, live_percent));
         let churned = measure_one(program, pattern, live_percent)?;
@@ -93,10 +94,17 @@ fn measure_one(program: &Program, pattern: Pattern, live_percent: u64) -> anyhow
     let usable_bytes = daemon.create_pool(plan)?.usable_bytes.context("the pool is not open")?;
     let granule = u64::from(super::fill::FILL_BYTES);
     let size = ByteSize(usable_bytes * live_percent / 100 / granule * granule);
-    let server = daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
+    let server =
+        daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
     ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
         fill(&server, Content::Incompressible).await?;
-        let churn = Churn { daemon: &daemon, pool: POOL, server: &server, pattern, write_bytes: WRITE_BYTES };
+        let churn = Churn {
+            daemon: &daemon,
+            pool: POOL,
+            server: &server,
+            pattern,
+            write_bytes: WRITE_BYTES,
+        };
         churn.until_steady().await
     })?
 }

@@ -66,7 +66,8 @@ struct ProfileFile(PathBuf);
 
 impl ProfileFile {
     fn new() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("ashlar-bench-slow-{}.toml", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("ashlar-bench-slow-{}.toml", std::process::id()));
         fs::write(&path, PROFILE).with_context(|| path.display().to_string())?;
         Ok(ProfileFile(path))
     }
@@ -104,7 +105,9 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
             let load = Load::new(direction, BYTES, CONNECTIONS, DEPTH);
             let load = settings.timed(Load { pattern: Pattern::Sequential, ..load });
             let subject = Subject::volume(&server, Load { warm_up: WARM_UP, ..load });
-            rounds::measure(&[subject], settings.rounds).await.map(|mut measured| measured.remove(0))
+            rounds::measure(&[subject], settings.rounds)
+                .await
+                .map(|mut measured| measured.remove(0))
         };
         progress.begin("sequential reads and writes");
         let reads = of(Direction::Read).await?;
@@ -131,7 +134,8 @@ fn start(program: &Program, profile: &ProfileFile) -> anyhow::Result<(Daemon, Se
     let drives = vec![profile.spec(); DRIVES];
     daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: None })?;
     let size = ByteSize(VOLUME_BYTES);
-    let server = daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
+    let server =
+        daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
     Ok((daemon, server))
 }
 
@@ -154,7 +158,8 @@ pub async fn raw(spec: String, drive_bytes: u64, duration: Duration) -> anyhow::
     let data = AlignedBuf::zeroed(RAW_BYTES).freeze();
     let place = move |number: u64| number * RAW_BYTES as u64 % drive_bytes;
     let (writer, its_data) = (drive.clone(), data);
-    let write = async move |number| writer.write(place(number), its_data.clone(), Durability::Stable).await;
+    let write =
+        async move |number| writer.write(place(number), its_data.clone(), Durability::Stable).await;
     let writes = rate(duration, write).await?;
     let read = async move |number| drive.read(place(number), AlignedBuf::stale(RAW_BYTES)).await.0;
     let reads = rate(duration, read).await?;

@@ -83,7 +83,10 @@ impl Amplification {
         let written = (after.blocks_written - before.blocks_written) as f64;
         let moved = (after.blocks_moved - before.blocks_moved) as f64;
         let bytes = (after.drive_written_bytes - before.drive_written_bytes) as f64;
-        Amplification { blocks: 1.0 + moved / written, bytes: bytes / (written * BLOCK_BYTES as f64) }
+        Amplification {
+            blocks: 1.0 + moved / written,
+            bytes: bytes / (written * BLOCK_BYTES as f64),
+        }
     }
 }
 
@@ -104,8 +107,10 @@ impl Churn<'_> {
             self.pass(&random).await?;
             looks.push(self.daemon.counters(self.pool)?);
             let passes = looks.len() - 1;
-            let blocks = |pass: usize| Amplification::between(&looks[pass - 1], &looks[pass]).blocks;
-            let is_steady = passes >= PASSES_MIN as usize && agree(blocks(passes - 1), blocks(passes));
+            let blocks =
+                |pass: usize| Amplification::between(&looks[pass - 1], &looks[pass]).blocks;
+            let is_steady =
+                passes >= PASSES_MIN as usize && agree(blocks(passes - 1), blocks(passes));
             if is_steady || passes >= PASSES_MAX as usize {
                 let amplification = Amplification::between(&looks[passes - 2], &looks[passes]);
                 return Ok(Churned { passes: passes as u32, is_steady, amplification });

@@ -116,9 +116,15 @@ impl Rig {
 /// A pool of that name, and a volume of so many percent of it.
 fn volume(daemon: &Daemon, name: &str, percent: u64) -> anyhow::Result<Server> {
     let drives = memory_drives(DRIVE_BYTES);
-    let pool = daemon.create_pool(PoolPlan { name, level: "5", drives, chunk_bytes: Some(CHUNK_BYTES) })?;
+    let pool = daemon.create_pool(PoolPlan {
+        name,
+        level: "5",
+        drives,
+        chunk_bytes: Some(CHUNK_BYTES),
+    })?;
     let granule = u64::from(super::fill::FILL_BYTES);
-    let bytes = pool.usable_bytes.context("the pool is not open")? * percent / 100 / granule * granule;
+    let bytes =
+        pool.usable_bytes.context("the pool is not open")? * percent / 100 / granule * granule;
     daemon.create_volume(name, "v0", ByteSize(bytes))
 }
 
@@ -138,12 +144,20 @@ async fn compare(rig: &Rig, load: Load, settings: &Settings) -> anyhow::Result<C
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["POOL", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99", "BLOCKS"]);
+        let mut table =
+            table::new(&["POOL", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99", "BLOCKS"]);
         let full = format!("{} % live", self.live_percent);
         for compared in &self.loads {
             let name = table::load_name(&compared.calm.load);
-            table::add(&mut table, &name, "with room", &compared.calm, &[String::new(), String::new()]);
-            let more = [table::ratio(compared.p99), format!("{:.2}", compared.amplification.blocks)];
+            table::add(
+                &mut table,
+                &name,
+                "with room",
+                &compared.calm,
+                &[String::new(), String::new()],
+            );
+            let more =
+                [table::ratio(compared.p99), format!("{:.2}", compared.amplification.blocks)];
             table::add(&mut table, "", &full, &compared.collecting, &more);
         }
         format!(
@@ -155,7 +169,11 @@ impl Figures for Report {
 
     fn verdicts(&self) -> Vec<Verdict> {
         let p99 = |compared: &Compared| {
-            Verdict::of_ratio(Target::COLLECTION_P99, table::load_name(&compared.calm.load), compared.p99)
+            Verdict::of_ratio(
+                Target::COLLECTION_P99,
+                table::load_name(&compared.calm.load),
+                compared.p99,
+            )
         };
         self.loads.iter().map(p99).collect()
     }

@@ -85,11 +85,8 @@ async fn count_all(null: &Server, pool: &Server, settings: &Settings) -> anyhow:
     }
     let [null, pool, compressible] = counted;
     let counts = null.into_iter().zip(pool).zip(compressible);
-    let loads = wanted.into_iter().zip(counts).map(|(load, ((null, pool), pool_compressible))| Copied {
-        load,
-        null,
-        pool,
-        pool_compressible,
+    let loads = wanted.into_iter().zip(counts).map(|(load, ((null, pool), pool_compressible))| {
+        Copied { load, null, pool, pool_compressible }
     });
     Ok(Report { loads: loads.collect() })
 }
@@ -130,12 +127,15 @@ impl Figures for Report {
                 Direction::Read => Target::COPIES_READ,
                 Direction::Write => Target::COPIES_WRITTEN,
             };
-            [("null", copied.null), ("level 5", copied.pool), ("level 5, 2:1", copied.pool_compressible)].map(
-                |(volume, copies)| {
-                    // As shown: a few bytes are of commands that are none of the load's.
-                    Verdict::new(target, format!("{name}, {volume}"), (copies * 100.0).round() / 100.0)
-                },
-            )
+            [
+                ("null", copied.null),
+                ("level 5", copied.pool),
+                ("level 5, 2:1", copied.pool_compressible),
+            ]
+            .map(|(volume, copies)| {
+                // As shown: a few bytes are of commands that are none of the load's.
+                Verdict::new(target, format!("{name}, {volume}"), (copies * 100.0).round() / 100.0)
+            })
         };
         self.loads.iter().flat_map(of).collect()
     }

@@ -98,11 +98,13 @@ impl Daemon {
     pub fn start(program: &Program, arguments: &[String]) -> anyhow::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let state = std::env::temp_dir().join(format!("ashlar-bench-{}-{number}", std::process::id()));
+        let state =
+            std::env::temp_dir().join(format!("ashlar-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let client = Client::new(Some(state.join("ashlar.sock")), Patience::of(None))?;
-        let process = Process { child: program.serve(&state, arguments)?, program: program.clone(), state };
+        let process =
+            Process { child: program.serve(&state, arguments)?, program: program.clone(), state };
         let mut daemon = Daemon { runtime, client, process };
         daemon.await_answer()?;
         Ok(daemon)
@@ -214,7 +216,10 @@ impl Daemon {
     /// # Errors
     /// The daemon refuses.
     pub fn set_recon_prio(&self, pool: &str, percent: u8) -> anyhow::Result<()> {
-        self.change_pool(pool, &ChangePool { recon_prio_percent: Some(percent), ..ChangePool::default() })
+        self.change_pool(
+            pool,
+            &ChangePool { recon_prio_percent: Some(percent), ..ChangePool::default() },
+        )
     }
 
     /// Sets the latency of hosts that a pool's rebuilds are held to, in microseconds.
@@ -237,7 +242,8 @@ impl Daemon {
     /// The daemon refuses.
     pub fn lose_a_drive(&self, pool: &str) -> anyhow::Result<()> {
         let drives = self.pool(pool)?.drives;
-        let used = drives.into_iter().find(|drive| drive.states.iter().any(|state| state == "online"));
+        let used =
+            drives.into_iter().find(|drive| drive.states.iter().any(|state| state == "online"));
         let drive = used.context("the pool has no drives")?.name;
         let path = format!("/pools/{pool}/fail-drive?confirm=true");
         let request = FailDrive { drive, force: false };

@@ -67,10 +67,9 @@ struct Servers {
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let servers = Servers::start(&settings.program)?;
     let settings = settings.clone();
-    ashlar_reactor::run(
-        ashlar_reactor::Config::default(),
-        async move { measure_all(&servers, &settings).await },
-    )?
+    ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+        measure_all(&servers, &settings).await
+    })?
 }
 
 impl Servers {

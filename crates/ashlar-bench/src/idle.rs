@@ -63,10 +63,12 @@ pub struct Report {
 pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let directory = Directory::new()?;
     let daemon = Daemon::start(program, &[])?;
-    let plan = PoolPlan { name: "idle", level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
+    let plan =
+        PoolPlan { name: "idle", level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
     daemon.create_pool(plan)?;
     let server = daemon.create_volume("idle", "v0", VOLUME)?;
-    let measured = ashlar_reactor::run(ashlar_reactor::Config::default(), measure_all(daemon, server))?;
+    let measured =
+        ashlar_reactor::run(ashlar_reactor::Config::default(), measure_all(daemon, server))?;
     drop(directory);
     measured
 }
@@ -90,7 +92,10 @@ async fn measure_all(daemon: Daemon, server: Server) -> anyhow::Result<Report> {
         cpu_percent: 100.0 * spent.as_secs_f64() / DURATION.as_secs_f64(),
         resident_bytes,
         resident_after_load_bytes: daemon.resident_bytes()?,
-        map_after_load_bytes: daemon.pool("idle")?.map_memory_bytes.context("the pool is not open")?,
+        map_after_load_bytes: daemon
+            .pool("idle")?
+            .map_memory_bytes
+            .context("the pool is not open")?,
         resident_most_bytes: daemon.resident_most_bytes()?,
     };
     drop(hosts);
@@ -101,7 +106,9 @@ async fn connect_all(server: &Server) -> anyhow::Result<Vec<Controller>> {
     let mut hosts = Vec::new();
     for number in 0..HOSTS {
         let options = ConnectOptions { io_queues: IO_QUEUES, ..options(server, number) };
-        hosts.push(Controller::connect(options).await.map_err(|error| anyhow!("connecting: {error}"))?);
+        hosts.push(
+            Controller::connect(options).await.map_err(|error| anyhow!("connecting: {error}"))?,
+        );
     }
     Ok(hosts)
 }
@@ -126,7 +133,8 @@ async fn load(namespace: Namespace, seed: u64) -> anyhow::Result<()> {
         let random = RefCell::new(XorShift::new(seed));
         let blocks = bytes / namespace.lba_bytes();
         let operation = async move |number: u64| {
-            let place = random.borrow_mut().below(namespace.blocks() / u64::from(blocks)) * u64::from(blocks);
+            let place = random.borrow_mut().below(namespace.blocks() / u64::from(blocks))
+                * u64::from(blocks);
             match number % 2 {
                 0 => namespace.write(place, data.clone()).await,
                 _ => namespace.read(place, blocks).await.map(drop),

@@ -30,7 +30,9 @@ pub fn with_pool<T>(count: impl FnOnce(&Server) -> anyhow::Result<T>) -> anyhow:
     let state = std::env::temp_dir().join(format!("ashlar-bench-{}-counted", std::process::id()));
     let counted = start_pool(state.clone()).and_then(|pool| count(&pool));
     let removed = fs::remove_dir_all(&state);
-    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
+    removed.or_else(
+        |error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) },
+    )?;
     counted
 }
 
@@ -88,7 +90,8 @@ async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> 
 pub async fn work(namespace: &Namespace, load: Load, operations: u32) -> anyhow::Result<()> {
     let data = load.content.bytes(load.bytes as usize);
     let blocks = load.bytes / namespace.lba_bytes();
-    let places = namespace.blocks().min(VOLUME.0 / u64::from(namespace.lba_bytes())) / u64::from(blocks);
+    let places =
+        namespace.blocks().min(VOLUME.0 / u64::from(namespace.lba_bytes())) / u64::from(blocks);
     let namespace = namespace.clone();
     let operation = async move |number: u64| {
         let lba = number % places * u64::from(blocks);

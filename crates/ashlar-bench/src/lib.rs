@@ -167,12 +167,16 @@ impl Section {
 impl Settings {
     fn of(arguments: &Arguments, program: &Program, section: Section) -> anyhow::Result<Self> {
         let (seconds, rounds) = section.usual_rounds();
-        let (seconds, rounds) = (arguments.seconds.unwrap_or(seconds), arguments.rounds.unwrap_or(rounds));
+        let (seconds, rounds) =
+            (arguments.seconds.unwrap_or(seconds), arguments.rounds.unwrap_or(rounds));
         ensure!(
             seconds > 0.0 && seconds <= SECONDS_MAX,
             "--seconds is {seconds}: it must be more than 0, and at most {SECONDS_MAX}"
         );
-        ensure!((1..=ROUNDS_MAX).contains(&rounds), "--rounds is {rounds}: it must be 1 to {ROUNDS_MAX}");
+        ensure!(
+            (1..=ROUNDS_MAX).contains(&rounds),
+            "--rounds is {rounds}: it must be 1 to {ROUNDS_MAX}"
+        );
         ensure!(
             arguments.volume_size.0 >= VOLUME_BYTES_MIN,
             "a volume of {} is too small to be measured: choose {} or more",
@@ -221,8 +225,12 @@ impl Report {
             Section::Scale => self.scale.insert(scale::measure(&settings.program)?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Rebuild => self.rebuild.insert(rebuild::measure(settings)?).shown(),
-            Section::Recovery => self.recovery.insert(recovery::measure(&settings.program)?).shown(),
-            Section::Allocations => self.allocations.insert(allocations::measure(settings)?).shown(),
+            Section::Recovery => {
+                self.recovery.insert(recovery::measure(&settings.program)?).shown()
+            }
+            Section::Allocations => {
+                self.allocations.insert(allocations::measure(settings)?).shown()
+            }
             Section::Amplification => {
                 self.amplification.insert(amplification::measure(&settings.program)?).shown()
             }
@@ -285,7 +293,8 @@ fn planned(arguments: &Arguments) -> anyhow::Result<Vec<(Section, Settings)>> {
         "--plot draws the section loss, which is not to be measured: leave --plot out, or say --only loss, too"
     );
     let program = Program::find(arguments.ashlar.as_deref())?;
-    let with_settings = |section: &Section| Ok((*section, Settings::of(arguments, &program, *section)?));
+    let with_settings =
+        |section: &Section| Ok((*section, Settings::of(arguments, &program, *section)?));
     let planned = sections.iter().map(with_settings).collect::<anyhow::Result<Vec<_>>>()?;
     arguments.load.iter().try_for_each(|load| check_load(load, &planned))?;
     if sections.iter().any(|section| section.needs_daemon()) {
@@ -299,7 +308,8 @@ fn check_load(text: &str, planned: &[(Section, Settings)]) -> anyhow::Result<()>
     let all = |(section, settings): &(Section, Settings)| {
         section.loads(&Settings { load: String::new(), ..settings.clone() })
     };
-    let names: BTreeSet<String> = planned.iter().flat_map(all).map(|load| table::load_name(&load)).collect();
+    let names: BTreeSet<String> =
+        planned.iter().flat_map(all).map(|load| table::load_name(&load)).collect();
     ensure!(
         !names.is_empty(),
         "--load is '{text}', and none of the sections to be measured is a table of loads: leave --load out"
@@ -331,7 +341,8 @@ fn show(report: &Report, file: Option<&Path>, output: Output) -> anyhow::Result<
         print_line(&json)?;
     }
     let Some(file) = file else { return Ok(()) };
-    std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))?;
+    std::fs::write(file, json + "\n")
+        .with_context(|| format!("cannot write {}", file.display()))?;
     if output == Output::Table {
         print_line(format_args!("The same as JSON: {}", file.display()))?;
     }

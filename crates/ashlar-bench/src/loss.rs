@@ -45,7 +45,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// Between the first writes of the load and the first look at it.
 const SETTLING: Duration = Duration::from_secs(3);
 /// What lives and how large drives are: as much, twice as much, and as much on larger drives.
-const REBUILDS: [(u64, u64); 3] = [(384 << 20, 256 << 20), (768 << 20, 256 << 20), (384 << 20, 512 << 20)];
+const REBUILDS: [(u64, u64); 3] =
+    [(384 << 20, 256 << 20), (768 << 20, 256 << 20), (384 << 20, 512 << 20)];
 
 /// How a pool stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -64,7 +65,8 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [State; 5] = [State::Normal, State::Degraded, State::Rebuilding, State::Restored, State::Held];
+    const ALL: [State; 5] =
+        [State::Normal, State::Degraded, State::Rebuilding, State::Restored, State::Held];
 
     fn name(self) -> &'static str {
         match self {
@@ -152,7 +154,11 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     drop(daemon);
     let mut rebuilds = Vec::new();
     for (live_bytes, drive_bytes) in REBUILDS {
-        progress.begin(&format!("{} live on drives of {}", ByteSize(live_bytes), ByteSize(drive_bytes)));
+        progress.begin(&format!(
+            "{} live on drives of {}",
+            ByteSize(live_bytes),
+            ByteSize(drive_bytes)
+        ));
         let daemon = start_daemon(&settings.program, live_bytes, drive_bytes)?;
         rebuilds.push(Rebuilt { live_bytes, drive_bytes, seconds: lose_and_restore(&daemon)? });
     }
@@ -209,10 +215,19 @@ fn watch(
 fn start_daemon(program: &Program, live_bytes: u64, drive_bytes: u64) -> anyhow::Result<Daemon> {
     let daemon = Daemon::start(program, &["--reactors", "1"].map(str::to_owned))?;
     let drives = vec![format!("mem:{drive_bytes},touched=on,model={MODEL}"); DRIVES];
-    daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: Some(CHUNK_BYTES) })?;
+    daemon.create_pool(PoolPlan {
+        name: POOL,
+        level: LEVEL,
+        drives,
+        chunk_bytes: Some(CHUNK_BYTES),
+    })?;
     let size = ByteSize(live_bytes / u64::from(FILL_BYTES) * u64::from(FILL_BYTES));
-    let server =
-        daemon.create_volume_of(VolumePlan { pool: POOL, name: "live", size, compression: false })?;
+    let server = daemon.create_volume_of(VolumePlan {
+        pool: POOL,
+        name: "live",
+        size,
+        compression: false,
+    })?;
     let config = ashlar_reactor::Config::default();
     ashlar_reactor::run(config, async move { fill(&server, Content::Incompressible).await })??;
     Ok(daemon)
@@ -341,8 +356,16 @@ impl Figures for Report {
         }
         let held = State::Held.name();
         verdicts.extend(self.p99_held().map(|ratio| Verdict::new(Target::LOSS_HELD, held, ratio)));
-        verdicts.push(Verdict::new(Target::REBUILD_BY_LIVE, "twice as much lives", self.beside(1, 0)));
-        verdicts.push(Verdict::new(Target::REBUILD_BY_SIZE, "drives twice as large", self.beside(2, 0)));
+        verdicts.push(Verdict::new(
+            Target::REBUILD_BY_LIVE,
+            "twice as much lives",
+            self.beside(1, 0),
+        ));
+        verdicts.push(Verdict::new(
+            Target::REBUILD_BY_SIZE,
+            "drives twice as large",
+            self.beside(2, 0),
+        ));
         verdicts
     }
 }

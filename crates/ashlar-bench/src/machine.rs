@@ -36,7 +36,11 @@ impl Machine {
             processors: std::thread::available_parallelism()?.get(),
             processor: model_name(&cpus).unwrap_or("unknown").to_owned(),
             memory_bytes: memory.totalram * u64::from(memory.mem_unit),
-            kernel: format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()),
+            kernel: format!(
+                "{} {}",
+                kernel.sysname().to_string_lossy(),
+                kernel.release().to_string_lossy()
+            ),
             measured_at: format_rfc3339_seconds(SystemTime::now()).to_string(),
         })
     }
@@ -46,7 +50,10 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Machine { processors, processor, memory_bytes, kernel, measured_at } = self;
         let memory = ByteSize(*memory_bytes >> 20 << 20);
-        write!(f, "{measured_at}: {processors} processors ({processor}), {memory} of memory, {kernel}")
+        write!(
+            f,
+            "{measured_at}: {processors} processors ({processor}), {memory} of memory, {kernel}"
+        )
     }
 }
 

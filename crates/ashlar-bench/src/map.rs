@@ -60,9 +60,15 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
     let progress = Progress::new("scale", 3);
     let directory = Directory::new()?;
     let specs = directory.drives(DRIVE);
-    let arguments = ["--reactors", "1", "--map-memory-bytes", &MAP_MEMORY.to_string()].map(str::to_owned);
+    let arguments =
+        ["--reactors", "1", "--map-memory-bytes", &MAP_MEMORY.to_string()].map(str::to_owned);
     let mut daemon = Daemon::start(program, &arguments)?;
-    daemon.create_pool(PoolPlan { name: POOL, level: "5", drives: specs.clone(), chunk_bytes: None })?;
+    daemon.create_pool(PoolPlan {
+        name: POOL,
+        level: "5",
+        drives: specs.clone(),
+        chunk_bytes: None,
+    })?;
     let server = daemon.create_volume(POOL, "v0", VOLUME)?;
     daemon.kill()?;
     progress.begin(&format!("writing the index of a map of {VOLUME}"));

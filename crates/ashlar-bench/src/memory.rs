@@ -25,7 +25,8 @@ fn figure_of(process: u32, name: &str) -> anyhow::Result<u64> {
     let status = fs::read_to_string(&path).with_context(|| path.clone())?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    let kib = kib.with_context(|| format!("{path} says nothing of memory: the process has ended"))?;
+    let kib =
+        kib.with_context(|| format!("{path} says nothing of memory: the process has ended"))?;
     Ok(kib.trim().parse::<u64>()? << 10)
 }
 

@@ -92,7 +92,9 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let beyond = (CACHES * largest_cache_bytes.unwrap_or(0)).clamp(low, high);
     let progress = Progress::new("parity", 2 * SHAPES.len());
     let mut compared = Vec::new();
-    for (bytes, shape) in [0, beyond].into_iter().flat_map(|bytes| SHAPES.map(|shape| (bytes, shape))) {
+    for (bytes, shape) in
+        [0, beyond].into_iter().flat_map(|bytes| SHAPES.map(|shape| (bytes, shape)))
+    {
         progress.begin(&format!("{shape} in {}", place(bytes > 0)));
         let mut memory = Memory::new(shape, bytes, isal.as_ref());
         for work in Work::of(shape) {
@@ -164,7 +166,8 @@ fn speed(memory: &mut Memory, round: Duration, mut run: impl FnMut(&mut Memory, 
         stripes += 1;
         let spent = start.elapsed();
         if spent >= round {
-            return (stripes * memory.shape().data * stripes::COLUMN_BYTES) as f64 / spent.as_secs_f64();
+            return (stripes * memory.shape().data * stripes::COLUMN_BYTES) as f64
+                / spent.as_secs_f64();
         }
     }
 }
@@ -201,8 +204,20 @@ impl Figures for Report {
     fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
-        table.set_header(["STRIPE", "IN", "WORK", "BY", "GB/S", "COPY GB/S", "TO COPY", "TO ISA-L"]);
-        table.column_iter_mut().skip(4).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        table.set_header([
+            "STRIPE",
+            "IN",
+            "WORK",
+            "BY",
+            "GB/S",
+            "COPY GB/S",
+            "TO COPY",
+            "TO ISA-L",
+        ]);
+        table
+            .column_iter_mut()
+            .skip(4)
+            .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         for compared in &self.compared {
             let gigabytes = |speed: f64| format!("{:.1}", speed / 1e9);
             for subject in &compared.subjects {
@@ -218,7 +233,8 @@ impl Figures for Report {
                 ]);
             }
         }
-        let without = self.without_isal.iter().map(|why| format!("\nISA-L is not beside ours: {why}"));
+        let without =
+            self.without_isal.iter().map(|why| format!("\nISA-L is not beside ours: {why}"));
         format!(
             "{table}\n\nBytes of data in a second of one thread, in columns of {}; copy: memcpy of the same data.{}",
             ByteSize(self.column_bytes as u64),

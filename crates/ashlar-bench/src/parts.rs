@@ -94,7 +94,8 @@ impl MeasuredDrive {
             *next = (*next + COLUMN_BYTES as u64) % DRIVE_BYTES;
             *next
         };
-        let mut random_offset = || random.below(DRIVE_BYTES / BLOCK_BYTES as u64) * BLOCK_BYTES as u64;
+        let mut random_offset =
+            || random.below(DRIVE_BYTES / BLOCK_BYTES as u64) * BLOCK_BYTES as u64;
         Ok(DriveParts {
             write_ns: write_ns(drive, &mut next_offset).await? / blocks,
             read_ns: read_ns(drive, BLOCK_BYTES, &mut random_offset).await?,
@@ -113,7 +114,11 @@ async fn write_ns(drive: &Drive, offset: &mut impl FnMut() -> u64) -> anyhow::Re
     Ok(nanos_each(thread_time().saturating_sub(before), rounds))
 }
 
-async fn read_ns(drive: &Drive, bytes: usize, offset: &mut impl FnMut() -> u64) -> anyhow::Result<f64> {
+async fn read_ns(
+    drive: &Drive,
+    bytes: usize,
+    offset: &mut impl FnMut() -> u64,
+) -> anyhow::Result<f64> {
     let mut buf = AlignedBuf::stale(bytes);
     let before = thread_time();
     let rounds = ROUNDS * BLOCKS;
@@ -173,11 +178,13 @@ impl Parts {
 
 /// What the parity of a block of 4 KiB takes.
 fn parity_ns(stripe: Stripe) -> f64 {
-    let data: Vec<Bytes> = (0..stripe.data).map(|_| Content::Incompressible.bytes(COLUMN_BYTES)).collect();
+    let data: Vec<Bytes> =
+        (0..stripe.data).map(|_| Content::Incompressible.bytes(COLUMN_BYTES)).collect();
     let columns: Vec<&[u8]> = data.iter().map(|column| &column[..]).collect();
     let mut parities = vec![vec![0; COLUMN_BYTES]; stripe.parity];
     per_block(stripe.data * COLUMN_BYTES / BLOCK_BYTES, || {
-        let mut parities: Vec<&mut [u8]> = parities.iter_mut().map(|parity| &mut parity[..]).collect();
+        let mut parities: Vec<&mut [u8]> =
+            parities.iter_mut().map(|parity| &mut parity[..]).collect();
         parity::encode(&columns, &mut parities);
     })
 }

@@ -23,7 +23,9 @@ impl Program {
     pub fn find(named: Option<&Path>) -> anyhow::Result<Self> {
         let path = match named {
             // A name alone is that of a file here, and not of a program on the search path.
-            Some(named) => std::path::absolute(named).context("where is the program that --ashlar names?")?,
+            Some(named) => {
+                std::path::absolute(named).context("where is the program that --ashlar names?")?
+            }
             None => std::env::current_exe().context("where is this program?")?.with_file_name(NAME),
         };
         Ok(Program(path))
@@ -36,8 +38,9 @@ impl Program {
     pub fn check(&self) -> anyhow::Result<()> {
         let path = self.0.display();
         let said = Command::new(&self.0).arg("--version").stdin(Stdio::null()).output();
-        let said =
-            said.map_err(|error| anyhow!("cannot run {path}, whose daemon is measured: {error}; {WAY_OUT}"))?;
+        let said = said.map_err(|error| {
+            anyhow!("cannot run {path}, whose daemon is measured: {error}; {WAY_OUT}")
+        })?;
         let is_named = String::from_utf8_lossy(&said.stdout).split(' ').next() == Some(NAME);
         ensure!(said.status.success() && is_named, "{path} is not the program {NAME}: {WAY_OUT}");
         Ok(())

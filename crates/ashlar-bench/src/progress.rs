@@ -10,7 +10,8 @@ impl Progress {
     pub fn new(section: &str, steps: usize) -> Self {
         let style = ProgressStyle::with_template("{prefix:12} {bar:30} {pos}/{len}  {msg}");
         let style = style.expect("the template is valid");
-        let bar = ProgressBar::new(steps as u64 + 1).with_style(style).with_prefix(section.to_owned());
+        let bar =
+            ProgressBar::new(steps as u64 + 1).with_style(style).with_prefix(section.to_owned());
         Progress(bar)
     }
 

@@ -152,11 +152,18 @@ fn is_away(spent: &[f64]) -> bool {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["REACTORS", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE"]);
+        let mut table =
+            table::new(&["REACTORS", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE"]);
         let mut hops = Vec::new();
         for compared in &self.directions {
             let none = [String::new()];
-            table::add(&mut table, &table::load_name(&compared.one.load), "one", &compared.one, &none);
+            table::add(
+                &mut table,
+                &table::load_name(&compared.one.load),
+                "one",
+                &compared.one,
+                &none,
+            );
             for (name, summary) in [("two, same", compared.home), ("two, other", compared.away)] {
                 summary.iter().for_each(|summary| table::add(&mut table, "", name, summary, &none));
             }
@@ -167,7 +174,13 @@ impl Figures for Report {
                 &compared.one_busy,
                 &none,
             );
-            table::add(&mut table, "", "two", &compared.two_busy, &[table::ratio(compared.busy_rate)]);
+            table::add(
+                &mut table,
+                "",
+                "two",
+                &compared.two_busy,
+                &[table::ratio(compared.busy_rate)],
+            );
             hops.extend(compared.hop());
         }
         format!(
@@ -203,7 +216,9 @@ impl Compared {
     fn hop(&self) -> Option<String> {
         let (latency, processor) = self.hop_us()?;
         let name = table::load_name(&self.one.load);
-        Some(format!("The hop, {name}: {latency:.1} µs of latency, {processor:.1} µs of processor time."))
+        Some(format!(
+            "The hop, {name}: {latency:.1} µs of latency, {processor:.1} µs of processor time."
+        ))
     }
 }
 

@@ -88,12 +88,19 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     for model in MODELS {
         progress.begin(model);
         let spec = format!("mem:{DRIVE_BYTES},touched=on,model={model}");
-        let (config, duration) = (ashlar_reactor::Config::default(), settings.round * settings.rounds);
+        let (config, duration) =
+            (ashlar_reactor::Config::default(), settings.round * settings.rounds);
         let alone = ashlar_reactor::run(config, raw(spec.clone(), DRIVE_BYTES, duration))??;
         let (restored_bytes, seconds) = rebuild(&settings.program, spec)?;
         let drives_seconds = drives_seconds(restored_bytes, alone);
         let processor_seconds = restored_bytes as f64 * byte_seconds;
-        rebuilds.push(Rebuilt { model, restored_bytes, seconds, drives_seconds, processor_seconds });
+        rebuilds.push(Rebuilt {
+            model,
+            restored_bytes,
+            seconds,
+            drives_seconds,
+            processor_seconds,
+        });
     }
     Ok(Report { level: LEVEL, drives: DRIVES, rebuilds })
 }
@@ -105,8 +112,12 @@ fn rebuild(program: &Program, spec: String) -> anyhow::Result<(u64, f64)> {
     let chunk_bytes = Some(CHUNK_BYTES);
     daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes })?;
     let size = ByteSize(LIVE_BYTES);
-    let server =
-        daemon.create_volume_of(VolumePlan { pool: POOL, name: "live", size, compression: false })?;
+    let server = daemon.create_volume_of(VolumePlan {
+        pool: POOL,
+        name: "live",
+        size,
+        compression: false,
+    })?;
     let config = ashlar_reactor::Config::default();
     ashlar_reactor::run(config, async move { fill(&server, Content::Incompressible).await })??;
     // What is to be restored is known before it begins in earnest.
@@ -147,7 +158,8 @@ fn drives_seconds(restored_bytes: u64, alone: RawRates) -> f64 {
 /// the same processor copies each column that is read from them, and the one that is written.
 fn processor_seconds_per_byte(duration: Duration) -> f64 {
     let held = COLUMN_BYTES * PIECES;
-    let mut drives: Vec<Vec<u8>> = (0..DATA + PARITY).map(|drive| vec![drive as u8 + 1; held]).collect();
+    let mut drives: Vec<Vec<u8>> =
+        (0..DATA + PARITY).map(|drive| vec![drive as u8 + 1; held]).collect();
     let mut read = vec![vec![0; COLUMN_BYTES]; DATA + PARITY];
     let sources: ColumnMask = (1..=DATA).collect();
     let mut restored = vec![0; COLUMN_BYTES];
@@ -198,8 +210,9 @@ impl Figures for Report {
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
-        let verdict =
-            |rebuilt: &Rebuilt| Verdict::new(Target::REBUILD_RATE, rebuilt.model, rebuilt.of_bound());
+        let verdict = |rebuilt: &Rebuilt| {
+            Verdict::new(Target::REBUILD_RATE, rebuilt.model, rebuilt.of_bound())
+        };
         self.rebuilds.iter().map(verdict).collect()
     }
 }

@@ -122,7 +122,8 @@ fn arguments(map_memory: ByteSize) -> Vec<String> {
 pub fn measure(program: &Program) -> anyhow::Result<Report> {
     let directory = Directory::new()?;
     let daemon = Daemon::start(program, &arguments(MAP_MEMORY))?;
-    let plan = PoolPlan { name: POOL, level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
+    let plan =
+        PoolPlan { name: POOL, level: "5", drives: directory.drives(DRIVE), chunk_bytes: None };
     daemon.create_pool(plan)?;
     let server = daemon.create_volume(POOL, "v0", VOLUME)?;
     let measured = ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
@@ -202,19 +203,28 @@ fn block_of(entry: u64) -> u64 {
     if entry < RANGES {
         return entry * RANGE_BLOCKS;
     }
-    let (full, block) = ((entry - RANGES) / (RANGE_BLOCKS - 1), (entry - RANGES) % (RANGE_BLOCKS - 1));
+    let (full, block) =
+        ((entry - RANGES) / (RANGE_BLOCKS - 1), (entry - RANGES) % (RANGE_BLOCKS - 1));
     full * FULL_EVERY * RANGE_BLOCKS + 1 + block
 }
 
 async fn write_map(namespace: &Namespace) -> anyhow::Result<()> {
     let block_bytes = BLOCK_BYTES as u32;
-    write_each(namespace, Content::Sparse, block_bytes, RANGES, |range| range * RANGE_BLOCKS).await?;
+    write_each(namespace, Content::Sparse, block_bytes, RANGES, |range| range * RANGE_BLOCKS)
+        .await?;
     let writes_per_range = RANGE_BLOCKS / u64::from(FILL_BYTES / block_bytes);
     let place = move |write: u64| {
         let (full, part) = (write / writes_per_range, write % writes_per_range);
         full * FULL_EVERY * RANGE_BLOCKS + part * u64::from(FILL_BYTES / block_bytes)
     };
-    write_each(namespace, Content::Sparse, FILL_BYTES, RANGES / FULL_EVERY * writes_per_range, place).await
+    write_each(
+        namespace,
+        Content::Sparse,
+        FILL_BYTES,
+        RANGES / FULL_EVERY * writes_per_range,
+        place,
+    )
+    .await
 }
 
 /// Overwrites at random what is full until there is nearly as much to replay as there can be: the
@@ -255,12 +265,17 @@ async fn fill_window(
 }
 
 impl Overwrites {
-    async fn write_some(self, namespace: &Namespace, random: &Rc<RefCell<XorShift>>) -> anyhow::Result<()> {
+    async fn write_some(
+        self,
+        namespace: &Namespace,
+        random: &Rc<RefCell<XorShift>>,
+    ) -> anyhow::Result<()> {
         let blocks = u64::from(self.bytes) / BLOCK_BYTES as u64;
         let (namespace, random) = (namespace.clone(), random.clone());
         let place = move || {
             let mut random = random.borrow_mut();
-            let (full, part) = (random.below(RANGES / FULL_EVERY), random.below(RANGE_BLOCKS / blocks));
+            let (full, part) =
+                (random.below(RANGES / FULL_EVERY), random.below(RANGE_BLOCKS / blocks));
             full * FULL_EVERY * RANGE_BLOCKS + part * blocks
         };
         let data = Content::Incompressible.bytes(self.bytes as usize);
@@ -333,7 +348,8 @@ impl Figures for Report {
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
-        let mib = self.map_resident_bytes.saturating_sub(self.map_buffered_bytes) as f64 / f64::from(1 << 20);
+        let mib = self.map_resident_bytes.saturating_sub(self.map_buffered_bytes) as f64
+            / f64::from(1 << 20);
         let recovery = |recovery: &Recovery| {
             Verdict::new(Target::RECOVERY, recovery.overwrites.words(), recovery.start.seconds)
         };

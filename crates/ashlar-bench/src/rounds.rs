@@ -103,7 +103,8 @@ impl<'a> Subject<'a> {
 
 /// How host `number` connects.
 pub fn options(server: &Server, number: u8) -> ConnectOptions {
-    let nqn = format!("nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-0000000000{number:02x}");
+    let nqn =
+        format!("nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-0000000000{number:02x}");
     let host = HostIdentity { nqn, id: [number.wrapping_add(1); 16] };
     let options = ConnectOptions::new(server.address, &server.subsystem_nqn, host);
     ConnectOptions { disable_sq_flow_control: true, ..options }
@@ -149,7 +150,9 @@ impl Rounds {
             p99_us: middle(|figures| figures.latency.p99_us),
             p999_us: middle(|figures| figures.latency.p999_us),
             cpu_us_per_operation: middle(cpu_seconds) * 1e6,
-            operations_per_cpu_second: middle(|figures| figures.operations_per_cpu_second.unwrap_or(0.0)),
+            operations_per_cpu_second: middle(|figures| {
+                figures.operations_per_cpu_second.unwrap_or(0.0)
+            }),
         }
     }
 
@@ -172,7 +175,8 @@ impl Rounds {
     /// The same beside `control`'s and what was measured on top of it in each round.
     pub fn cost_ratio_with(&self, control: &Rounds, more: &[Duration]) -> Option<Ratio> {
         let control = control.each(cpu_seconds).into_iter();
-        let floor: Vec<f64> = control.zip(more).map(|(seconds, more)| seconds + more.as_secs_f64()).collect();
+        let floor: Vec<f64> =
+            control.zip(more).map(|(seconds, more)| seconds + more.as_secs_f64()).collect();
         Ratio::of_rounds(&self.each(cpu_seconds), &floor)
     }
 

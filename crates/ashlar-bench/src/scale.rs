@@ -160,7 +160,8 @@ async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
     let before = resident_bytes_of_this_process()?;
     let invented = rig.store.invent_segments(segments);
     let is_first = segments == SIZES[0];
-    let resident_bytes = is_first.then_some(resident_bytes_of_this_process()?.saturating_sub(before));
+    let resident_bytes =
+        is_first.then_some(resident_bytes_of_this_process()?.saturating_sub(before));
     let whole_table = rig.checkpoint().await?;
     progress.begin("one block");
     rig.fill().await?;
@@ -235,9 +236,11 @@ impl Rig {
     async fn new(shape: Shape, segments: u64) -> anyhow::Result<Self> {
         let world = TurnWorld::default();
         let written = VOLUME_BLOCKS * BLOCK_BYTES as u64 * 4 / shape.chunk_bytes / shape.drives;
-        let chunks = (segments * shape.columns / shape.drives + written) * 100 / (100 - FREE_PERCENT);
+        let chunks =
+            (segments * shape.columns / shape.drives + written) * 100 / (100 - FREE_PERCENT);
         let size = Superblock::CHUNKS_START + (chunks + 1) * shape.chunk_bytes;
-        let drives: Vec<CountedDrive> = (0..shape.drives).map(|_| CountedDrive::new(&world, size)).collect();
+        let drives: Vec<CountedDrive> =
+            (0..shape.drives).map(|_| CountedDrive::new(&world, size)).collect();
         let new = NewPool {
             name: "scale".to_owned(),
             level: shape.level.parse().map_err(|error| anyhow!("{error}"))?,
@@ -284,7 +287,11 @@ impl Rig {
     }
 
     /// Writes pieces of so many blocks, some at a time.
-    async fn write_each(&mut self, at: impl Iterator<Item = u64>, blocks: u64) -> anyhow::Result<()> {
+    async fn write_each(
+        &mut self,
+        at: impl Iterator<Item = u64>,
+        blocks: u64,
+    ) -> anyhow::Result<()> {
         let at: Vec<u64> = at.collect();
         for some in at.chunks(AT_A_TIME as usize) {
             self.write_to(self.volume, some, blocks).await?;
@@ -419,7 +426,8 @@ fn content(version: u64, blocks: u64) -> Bytes {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::of("POOL", &["MEMORY", "CHECKPOINT", "WRITES", "LONGEST TURN µs", "TAKES ms"]);
+        let mut table =
+            table::of("POOL", &["MEMORY", "CHECKPOINT", "WRITES", "LONGEST TURN µs", "TAKES ms"]);
         for of_size in &self.sizes {
             let rows = [
                 ("the whole table", of_size.whole_table),
@@ -427,10 +435,12 @@ impl Figures for Report {
                 ("100,000 blocks", of_size.overwrites),
             ];
             for (index, (what, written)) in rows.into_iter().enumerate() {
-                let memory =
-                    of_size.resident_bytes.map_or(String::new(), |bytes| ByteSize(bytes).to_string());
+                let memory = of_size
+                    .resident_bytes
+                    .map_or(String::new(), |bytes| ByteSize(bytes).to_string());
                 let first = [format!("{} segments", of_size.segments), memory];
-                let [pool, memory] = if index == 0 { first } else { [String::new(), String::new()] };
+                let [pool, memory] =
+                    if index == 0 { first } else { [String::new(), String::new()] };
                 table.add_row([
                     pool,
                     memory,
@@ -450,7 +460,12 @@ impl Figures for Report {
             Verdict::of_ratio(Target::RATE_BESIDE, beside, self.beside.rate),
             Verdict::of_ratio(Target::P99_BESIDE, beside, self.beside.p99),
         ];
-        self.sizes.iter().flat_map(OfSize::verdicts).chain(of_beside).chain(self.map.verdicts()).collect()
+        self.sizes
+            .iter()
+            .flat_map(OfSize::verdicts)
+            .chain(of_beside)
+            .chain(self.map.verdicts())
+            .collect()
     }
 }
 

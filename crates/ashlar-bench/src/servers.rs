@@ -14,7 +14,8 @@ use ashlar_volume::VolumeIo;
 use ashlar_volume::plain_door::{NullVolume, PlainDoor};
 
 /// The subsystem of volumes without a pool.
-const PLAIN_SUBSYSTEM: &str = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-00000000ffff";
+const PLAIN_SUBSYSTEM: &str =
+    "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-00000000ffff";
 /// The size of the volume that keeps nothing.
 const NULL_BYTES: u64 = 1 << 40;
 
@@ -88,7 +89,11 @@ pub fn start_plain<V: VolumeIo>(
     })
 }
 
-fn serve_plain<V: VolumeIo>(volume: V, bytes: u64, limits: Limits) -> anyhow::Result<Service<PlainDoor<V>>> {
+fn serve_plain<V: VolumeIo>(
+    volume: V,
+    bytes: u64,
+    limits: Limits,
+) -> anyhow::Result<Service<PlainDoor<V>>> {
     let portals = vec![Portal { address: loopback(), kind: PortalKind::Io }];
     let config = TargetConfig { portals, limits, several_reactors: false };
     let target = Target::new(config).expect("the usual limits are valid");

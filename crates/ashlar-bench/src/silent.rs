@@ -95,19 +95,27 @@ fn connect_silently(server: &Server) -> anyhow::Result<Vec<TcpStream>> {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["CONNECTION", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99"]);
+        let mut table =
+            table::new(&["CONNECTION", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99"]);
         for compared in &self.loads {
             let name = table::load_name(&compared.alone.load);
             table::add(&mut table, &name, "alone", &compared.alone, &[String::new()]);
             let among = format!("among {} silent", self.silent);
             table::add(&mut table, "", &among, &compared.among, &[table::ratio(compared.p99)]);
         }
-        format!("{table}\n\nA silent connection takes {} bytes of the server's memory.", self.bytes_each)
+        format!(
+            "{table}\n\nA silent connection takes {} bytes of the server's memory.",
+            self.bytes_each
+        )
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
         let p99 = |compared: &Compared| {
-            Verdict::of_ratio(Target::SILENT_P99, table::load_name(&compared.alone.load), compared.p99)
+            Verdict::of_ratio(
+                Target::SILENT_P99,
+                table::load_name(&compared.alone.load),
+                compared.p99,
+            )
         };
         let memory = Verdict::new(
             Target::SILENT_MEMORY,

@@ -72,7 +72,10 @@ struct Rig {
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let settings = settings.clone();
-    ashlar_reactor::run(ashlar_reactor::Config::default(), async move { measure_all(&settings).await })?
+    ashlar_reactor::run(
+        ashlar_reactor::Config::default(),
+        async move { measure_all(&settings).await },
+    )?
 }
 
 async fn measure_all(settings: &Settings) -> anyhow::Result<Report> {
@@ -132,7 +135,12 @@ impl Rig {
         Ok(())
     }
 
-    async fn measure(&self, device: &Server, settings: &Settings, load: Load) -> anyhow::Result<Measured> {
+    async fn measure(
+        &self,
+        device: &Server,
+        settings: &Settings,
+        load: Load,
+    ) -> anyhow::Result<Measured> {
         let load = Load { content: self.content, ..load };
         let subjects = [device, &self.volume].map(|server| Subject::volume(server, load));
         let measured = rounds::measure(&subjects, settings.rounds).await?;
@@ -171,7 +179,10 @@ impl Measured {
             (Direction::Write, 4096, 1) => vec![of(Target::STEADY_P999, p999_us / 1e3)],
             (Direction::Write, 4096, _) => vec![of(Target::STEADY_WRITE, cost)],
             (Direction::Write, ..) => {
-                vec![of(Target::STEADY_LARGE_WRITE, cost), of(Target::STEADY_SPREAD, p99_us / p50_us)]
+                vec![
+                    of(Target::STEADY_LARGE_WRITE, cost),
+                    of(Target::STEADY_SPREAD, p99_us / p50_us),
+                ]
             }
         }
     }
@@ -179,7 +190,8 @@ impl Measured {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let header = ["POOL", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99.9 µS", "DEVICE", "RATIO"];
+        let header =
+            ["POOL", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "P99.9 µS", "DEVICE", "RATIO"];
         let mut table = table::new(&header);
         for measured in &self.loads {
             let more = [

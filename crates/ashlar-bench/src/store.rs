@@ -112,7 +112,8 @@ impl Rig {
         let mut volumes = Vec::new();
         for content in CONTENTS {
             let name = format!("{content:?}").to_lowercase();
-            let server = daemon.create_volume("bench", &name, ByteSize(settings.volume_bytes / 2))?;
+            let server =
+                daemon.create_volume("bench", &name, ByteSize(settings.volume_bytes / 2))?;
             fill(&server, content).await?;
             volumes.push((content, server));
         }
@@ -132,9 +133,11 @@ impl Rig {
         for load in loads {
             progress.begin(&table::load_name(&load));
             let volumes = self.volumes.iter();
-            let volumes =
-                volumes.map(|(content, server)| Subject::volume(server, Load { content: *content, ..load }));
-            let subjects: Vec<_> = std::iter::once(Subject::echo(echo, load)).chain(volumes).collect();
+            let volumes = volumes.map(|(content, server)| {
+                Subject::volume(server, Load { content: *content, ..load })
+            });
+            let subjects: Vec<_> =
+                std::iter::once(Subject::echo(echo, load)).chain(volumes).collect();
             let (measured, parts) = self.in_turn(&subjects, drive, settings.rounds).await?;
             let (echo, volumes) = measured.split_first().expect("the echo is the first subject");
             for (volume, parts) in volumes.iter().zip(&parts) {
@@ -181,15 +184,34 @@ impl Rig {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let header = ["SERVER", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "OPS/CPU-S", "/ECHO", "/PARTS"];
+        let header = [
+            "SERVER",
+            "IOPS",
+            "MB/S",
+            "P50 µS",
+            "P99 µS",
+            "CPU µS",
+            "OPS/CPU-S",
+            "/ECHO",
+            "/PARTS",
+        ];
         let mut table = table::new(&header);
         for pair in self.loads.chunks(CONTENTS.len()) {
             let name = table::load_name(&pair[0].echo.load);
             add_row(&mut table, &name, "echo", &pair[0].echo, [None, None]);
             for compared in pair {
-                let server =
-                    format!("level {}, {}", compared.level, content_name(compared.volume.load.content));
-                add_row(&mut table, "", &server, &compared.volume, [compared.over_echo, compared.over_parts]);
+                let server = format!(
+                    "level {}, {}",
+                    compared.level,
+                    content_name(compared.volume.load.content)
+                );
+                add_row(
+                    &mut table,
+                    "",
+                    &server,
+                    &compared.volume,
+                    [compared.over_echo, compared.over_parts],
+                );
             }
         }
         format!("{table}\n\n{EXPLANATION}\n\n{}", self.parts_table())
@@ -198,9 +220,15 @@ impl Figures for Report {
     fn verdicts(&self) -> Vec<Verdict> {
         let name = |compared: &Compared| {
             let load = compared.volume.load;
-            format!("{}, level {}, {}", table::load_name(&load), compared.level, content_name(load.content))
+            format!(
+                "{}, level {}, {}",
+                table::load_name(&load),
+                compared.level,
+                content_name(load.content)
+            )
         };
-        let cost = |compared| Verdict::of_ratio(Target::STORE_COST, name(compared), compared.over_parts);
+        let cost =
+            |compared| Verdict::of_ratio(Target::STORE_COST, name(compared), compared.over_parts);
         let is_busy_write = |compared: &&Compared| {
             let load = compared.volume.load;
             load.content == Content::Compressible
@@ -208,16 +236,32 @@ impl Figures for Report {
                 && load.operations_outstanding() > 1
         };
         let rate = |compared: &Compared| {
-            Verdict::new(Target::STORE_WRITES, name(compared), compared.volume.operations_per_cpu_second)
+            Verdict::new(
+                Target::STORE_WRITES,
+                name(compared),
+                compared.volume.operations_per_cpu_second,
+            )
         };
-        self.loads.iter().map(cost).chain(self.loads.iter().filter(is_busy_write).map(rate)).collect()
+        self.loads
+            .iter()
+            .map(cost)
+            .chain(self.loads.iter().filter(is_busy_write).map(rate))
+            .collect()
     }
 }
 
 impl Report {
     fn parts_table(&self) -> comfy_table::Table {
-        let header =
-            ["BLOCKS", "STORED", "ENCODE", "PARITY", "DRIVE WRITE", "DECODE", "DRIVE READ", "IN 32KiB"];
+        let header = [
+            "BLOCKS",
+            "STORED",
+            "ENCODE",
+            "PARITY",
+            "DRIVE WRITE",
+            "DECODE",
+            "DRIVE READ",
+            "IN 32KiB",
+        ];
         let mut table = table::new(&header);
         table.set_header(std::iter::once("PARTS, ns").chain(header));
         for LevelParts { level, content, parts } in &self.parts {

@@ -22,7 +22,10 @@ fn with_texts(texts: usize, first: &str, header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(std::iter::once(first).chain(header.iter().copied()));
-    table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
+        .column_iter_mut()
+        .skip(texts)
+        .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }
 
@@ -39,7 +42,9 @@ pub fn add(table: &mut Table, load: &str, server: &str, summary: &Summary, more:
 
 /// A ratio and its spread.
 pub fn ratio(ratio: Option<Ratio>) -> String {
-    ratio.map_or("-".to_owned(), |Ratio { median, low, high }| format!("{median:.2} ({low:.2}-{high:.2})"))
+    ratio.map_or("-".to_owned(), |Ratio { median, low, high }| {
+        format!("{median:.2} ({low:.2}-{high:.2})")
+    })
 }
 
 /// A load in words: `4KiB random write, 4 x 32`.

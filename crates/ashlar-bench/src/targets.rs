@@ -68,17 +68,26 @@ const fn target(topic: Topic, figure: &'static str, bound: Bound) -> Target {
 
 /// The table of all targets.
 impl Target {
-    pub const ECHO_RATE: Target =
-        target(Topic::Wire, "null volume: operations per processor second / echo", Bound::AtLeast(0.75));
-    pub const ECHO_LATENCY: Target =
-        target(Topic::Wire, "null volume, one at a time: median latency / echo", Bound::AtMost(1.1));
+    pub const ECHO_RATE: Target = target(
+        Topic::Wire,
+        "null volume: operations per processor second / echo",
+        Bound::AtLeast(0.75),
+    );
+    pub const ECHO_LATENCY: Target = target(
+        Topic::Wire,
+        "null volume, one at a time: median latency / echo",
+        Bound::AtMost(1.1),
+    );
     pub const SPINNING_LATENCY: Target = target(
         Topic::Wire,
         "null volume, one at a time, spinning: median latency / echo",
         Bound::AtMost(1.1),
     );
-    pub const DIGESTS: Target =
-        target(Topic::Wire, "digests: operations per processor second / without", Bound::AtLeast(0.9));
+    pub const DIGESTS: Target = target(
+        Topic::Wire,
+        "digests: operations per processor second / without",
+        Bound::AtLeast(0.9),
+    );
     pub const POLLING_NULL: Target = target(
         Topic::Wire,
         "null volume: operations per processor second / a polling target's core",
@@ -91,8 +100,11 @@ impl Target {
     );
     pub const POLLING_POOL: Target =
         target(Topic::Wire, "pool of level 0 on it, for comparison: the same", Bound::Known);
-    pub const STORE_COST: Target =
-        target(Topic::Store, "processor time of an operation / its unavoidable parts", Bound::AtMost(1.4));
+    pub const STORE_COST: Target = target(
+        Topic::Store,
+        "processor time of an operation / its unavoidable parts",
+        Bound::AtMost(1.4),
+    );
     pub const STORE_WRITES: Target = target(
         Topic::Store,
         "compressed, parity-protected 4 KiB writes per processor second",
@@ -110,19 +122,38 @@ impl Target {
         target(Topic::Steady, "128 KiB writes: 99th percentile / median", Bound::AtMost(3.0));
     pub const STEADY_P999: Target =
         target(Topic::Steady, "single 4 KiB writes: 99.9th percentile, ms", Bound::AtMost(0.3));
-    pub const COPIES_WRITTEN: Target =
-        target(Topic::Copies, "copies of a written block, compression not counted", Bound::AtMost(1.0));
-    pub const COPIES_READ: Target =
-        target(Topic::Copies, "copies of a read block, decompression not counted", Bound::AtMost(1.0));
-    pub const ALLOCATIONS: Target = target(Topic::Copies, "allocations for an operation", Bound::AtMost(0.0));
-    pub const UNIFORM_70: Target =
-        target(Topic::Collection, "blocks written per block, uniform, 70 % live", Bound::AtMost(1.9 * 1.1));
-    pub const UNIFORM_80: Target =
-        target(Topic::Collection, "blocks written per block, uniform, 80 % live", Bound::AtMost(2.7 * 1.1));
-    pub const UNIFORM_85: Target =
-        target(Topic::Collection, "blocks written per block, uniform, 85 % live", Bound::AtMost(3.5 * 1.1));
-    pub const HOT_COLD_80: Target =
-        target(Topic::Collection, "blocks written per block, hot/cold 90/10, 80 % live", Bound::AtMost(1.9));
+    pub const COPIES_WRITTEN: Target = target(
+        Topic::Copies,
+        "copies of a written block, compression not counted",
+        Bound::AtMost(1.0),
+    );
+    pub const COPIES_READ: Target = target(
+        Topic::Copies,
+        "copies of a read block, decompression not counted",
+        Bound::AtMost(1.0),
+    );
+    pub const ALLOCATIONS: Target =
+        target(Topic::Copies, "allocations for an operation", Bound::AtMost(0.0));
+    pub const UNIFORM_70: Target = target(
+        Topic::Collection,
+        "blocks written per block, uniform, 70 % live",
+        Bound::AtMost(1.9 * 1.1),
+    );
+    pub const UNIFORM_80: Target = target(
+        Topic::Collection,
+        "blocks written per block, uniform, 80 % live",
+        Bound::AtMost(2.7 * 1.1),
+    );
+    pub const UNIFORM_85: Target = target(
+        Topic::Collection,
+        "blocks written per block, uniform, 85 % live",
+        Bound::AtMost(3.5 * 1.1),
+    );
+    pub const HOT_COLD_80: Target = target(
+        Topic::Collection,
+        "blocks written per block, hot/cold 90/10, 80 % live",
+        Bound::AtMost(1.9),
+    );
     pub const COLLECTION_P99: Target =
         target(Topic::Collection, "99th percentile with collection / without", Bound::AtMost(3.0));
     pub const IDLE_PROCESSOR: Target =
@@ -134,8 +165,11 @@ impl Target {
         "memory of a map of 1 TiB, buffers not counted, MiB",
         Bound::AtMost(20.0),
     );
-    pub const RECOVERY: Target =
-        target(Topic::MemoryAndTime, "ready after kill -9, map of 1 TiB, full window, s", Bound::AtMost(2.0));
+    pub const RECOVERY: Target = target(
+        Topic::MemoryAndTime,
+        "ready after kill -9, map of 1 TiB, full window, s",
+        Bound::AtMost(2.0),
+    );
     pub const MAP_READS: Target = target(
         Topic::MemoryAndTime,
         "map reads of a random read, map several times its memory",
@@ -144,31 +178,51 @@ impl Target {
     pub const TURN: Target = target(Topic::Size, "longest turn, ms", Bound::AtMost(1.0));
     pub const TURN_OF_A_MILLION: Target =
         target(Topic::Size, "longest turn of a million segments, ms", Bound::AtMost(2.0));
-    pub const CHECKPOINT_OF_ONE: Target =
-        target(Topic::Size, "checkpoint after one overwrite, to all drives, MiB", Bound::AtMost(1.0));
-    pub const CHECKPOINT_OF_MANY: Target =
-        target(Topic::Size, "checkpoint after 100,000 overwrites, to all drives, MiB", Bound::AtMost(40.0));
+    pub const CHECKPOINT_OF_ONE: Target = target(
+        Topic::Size,
+        "checkpoint after one overwrite, to all drives, MiB",
+        Bound::AtMost(1.0),
+    );
+    pub const CHECKPOINT_OF_MANY: Target = target(
+        Topic::Size,
+        "checkpoint after 100,000 overwrites, to all drives, MiB",
+        Bound::AtMost(40.0),
+    );
     pub const STATUS: Target = target(Topic::Size, "status of the pool, µs", Bound::AtMost(100.0));
-    pub const IDLE_OF_MANY: Target = target(Topic::Size, "idle: percent of a processor", Bound::Below(1.0));
+    pub const IDLE_OF_MANY: Target =
+        target(Topic::Size, "idle: percent of a processor", Bound::Below(1.0));
     pub const SEGMENT_MEMORY: Target =
         target(Topic::Size, "memory of a segment, bytes", Bound::AtMost(512.0));
-    pub const START_OF_MANY: Target = target(Topic::Size, "ready after a crash, s", Bound::AtMost(5.0));
-    pub const LARGE_MAP: Target =
-        target(Topic::Size, "memory of a map of 100 TiB that has 128 MiB, MiB", Bound::AtMost(128.0));
+    pub const START_OF_MANY: Target =
+        target(Topic::Size, "ready after a crash, s", Bound::AtMost(5.0));
+    pub const LARGE_MAP: Target = target(
+        Topic::Size,
+        "memory of a map of 100 TiB that has 128 MiB, MiB",
+        Bound::AtMost(128.0),
+    );
     pub const LARGE_MAP_DAEMON: Target =
         target(Topic::Size, "memory of a daemon that serves it, MiB", Bound::AtMost(256.0));
     pub const RATE_BESIDE: Target =
         target(Topic::Size, "sequential writes, many segments / few", Bound::AtLeast(0.9));
-    pub const P99_BESIDE: Target =
-        target(Topic::Size, "99th percentile of single writes, many segments / few", Bound::AtMost(1.2));
+    pub const P99_BESIDE: Target = target(
+        Topic::Size,
+        "99th percentile of single writes, many segments / few",
+        Bound::AtMost(1.2),
+    );
     pub const TWO_REACTORS: Target =
         target(Topic::Scaling, "operations per second of two reactors / one", Bound::Known);
     pub const HOP_LATENCY: Target =
         target(Topic::Scaling, "the hop to another reactor and back: latency, µs", Bound::Known);
-    pub const HOP_PROCESSOR: Target =
-        target(Topic::Scaling, "the hop to another reactor and back: processor time, µs", Bound::Known);
-    pub const SILENT_P99: Target =
-        target(Topic::Silence, "99th percentile among silent connections / alone", Bound::AtMost(1.2));
+    pub const HOP_PROCESSOR: Target = target(
+        Topic::Scaling,
+        "the hop to another reactor and back: processor time, µs",
+        Bound::Known,
+    );
+    pub const SILENT_P99: Target = target(
+        Topic::Silence,
+        "99th percentile among silent connections / alone",
+        Bound::AtMost(1.2),
+    );
     pub const SILENT_MEMORY: Target =
         target(Topic::Silence, "memory of a silent connection, KiB", Bound::AtMost(64.0));
     pub const DRIVES_WRITES: Target = target(
@@ -176,20 +230,38 @@ impl Target {
         "sequential writes / the drives' without parity's part",
         Bound::AtLeast(0.97),
     );
-    pub const DRIVES_DEGRADED: Target =
-        target(Topic::Bandwidth, "sequential reads without one drive / with all", Bound::AtLeast(0.9));
-    pub const LOSS_IOPS: Target =
-        target(Topic::Loss, "operations per second / normal, at a steady rate", Bound::AtLeast(0.99));
-    pub const LOSS_P999: Target =
-        target(Topic::Loss, "99.9th percentile of 4 s, median / normal, recon-prio 10", Bound::AtMost(1.5));
-    pub const LOSS_HELD: Target =
-        target(Topic::Loss, "99th percentile / recon-p99, or normal where that is more", Bound::AtMost(1.25));
-    pub const REBUILD_RATE: Target =
-        target(Topic::Rebuild, "speed / what drives, or the processor, could do", Bound::AtLeast(0.7));
+    pub const DRIVES_DEGRADED: Target = target(
+        Topic::Bandwidth,
+        "sequential reads without one drive / with all",
+        Bound::AtLeast(0.9),
+    );
+    pub const LOSS_IOPS: Target = target(
+        Topic::Loss,
+        "operations per second / normal, at a steady rate",
+        Bound::AtLeast(0.99),
+    );
+    pub const LOSS_P999: Target = target(
+        Topic::Loss,
+        "99.9th percentile of 4 s, median / normal, recon-prio 10",
+        Bound::AtMost(1.5),
+    );
+    pub const LOSS_HELD: Target = target(
+        Topic::Loss,
+        "99th percentile / recon-p99, or normal where that is more",
+        Bound::AtMost(1.25),
+    );
+    pub const REBUILD_RATE: Target = target(
+        Topic::Rebuild,
+        "speed / what drives, or the processor, could do",
+        Bound::AtLeast(0.7),
+    );
     pub const REBUILD_BY_LIVE: Target =
         target(Topic::Loss, "seconds of a rebuild / with half of that alive", Bound::AtLeast(1.6));
-    pub const REBUILD_BY_SIZE: Target =
-        target(Topic::Loss, "seconds of a rebuild / on drives of half the size", Bound::AtMost(1.2));
+    pub const REBUILD_BY_SIZE: Target = target(
+        Topic::Loss,
+        "seconds of a rebuild / on drives of half the size",
+        Bound::AtMost(1.2),
+    );
     pub const PARITY: Target =
         target(Topic::Parity, "data beyond the caches: speed / a copy's", Bound::AtLeast(1.0));
 }
@@ -278,7 +350,8 @@ impl Verdict {
     /// On the median of a ratio. If its rounds do not agree, it is undecided.
     pub fn of_ratio(target: Target, of: impl Into<String>, ratio: Option<Ratio>) -> Self {
         let verdict = Self::new(target, of, ratio.map(|ratio| ratio.median));
-        let agree = |ratio: Ratio| target.bound.allows(ratio.low) == target.bound.allows(ratio.high);
+        let agree =
+            |ratio: Ratio| target.bound.allows(ratio.low) == target.bound.allows(ratio.high);
         Verdict { met: verdict.met.filter(|_| ratio.is_some_and(agree)), ..verdict }
     }
 
@@ -305,7 +378,10 @@ fn table(header: [&str; 5]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);
-    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
+        .column_iter_mut()
+        .skip(2)
+        .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }
 
@@ -331,7 +407,8 @@ pub fn summary(verdicts: &[Verdict]) -> String {
     let mut last = None;
     for of_one in sorted.chunk_by(|one, other| one.target == other.target) {
         let Target { topic, figure: name, bound } = of_one[0].target;
-        let heading = if last.replace(topic) == Some(topic) { String::new() } else { topic_name(topic) };
+        let heading =
+            if last.replace(topic) == Some(topic) { String::new() } else { topic_name(topic) };
         let worst = of_one.iter().filter_map(|verdict| verdict.measured);
         let worst = figure(worst.reduce(|one, other| bound.worse(one, other)));
         table.add_row([heading, name.to_owned(), bound.words(), worst, verdict_on_all(of_one)]);

@@ -149,7 +149,12 @@ impl Device for CountedDrive {
         self.turns.of_drive(self.memory.read(offset, buf)).await
     }
 
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+    async fn write(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
         self.written_bytes.set(self.written_bytes.get() + data.len() as u64);
         self.turns.of_drive(self.memory.write(offset, data, durability)).await
     }

@@ -74,17 +74,17 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         device: super::device::start_device()?,
     };
     let settings = settings.clone();
-    ashlar_reactor::run(
-        ashlar_reactor::Config::default(),
-        async move { measure_all(&servers, &settings).await },
-    )?
+    ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+        measure_all(&servers, &settings).await
+    })?
 }
 
 fn loads(settings: &Settings) -> Vec<Load> {
     let shapes = SMALL_SHAPES.map(|shape| (SMALL_BYTES, shape)).into_iter();
     let shapes = shapes.chain(LARGE_SHAPES.map(|shape| (LARGE_BYTES, shape)));
     let of = |direction| {
-        let load = move |(bytes, (connections, depth))| Load::new(direction, bytes, connections, depth);
+        let load =
+            move |(bytes, (connections, depth))| Load::new(direction, bytes, connections, depth);
         shapes.clone().map(move |shape| settings.timed(load(shape)))
     };
     of(Direction::Read).chain(of(Direction::Write)).filter(|load| settings.wants(load)).collect()
@@ -122,12 +122,15 @@ async fn measure_all(servers: &Servers, settings: &Settings) -> anyhow::Result<R
         report.loads.push(compare(pair, settings, &progress).await?);
     }
     for load in spinning {
-        let pair =
-            [Subject::echo(&servers.spinning_echo, load), Subject::volume(&servers.spinning_null, load)];
+        let pair = [
+            Subject::echo(&servers.spinning_echo, load),
+            Subject::volume(&servers.spinning_null, load),
+        ];
         report.spinning.push(compare(pair, settings, &progress).await?);
     }
     for load in digests {
-        let server = if load.direction == Direction::Read { &servers.device } else { &servers.null };
+        let server =
+            if load.direction == Direction::Read { &servers.device } else { &servers.null };
         let without = Subject::volume(server, load);
         let both = Digests { header: true, data: true };
         let pair = [without, Subject { protocol: Protocol::Nvme(both), ..without }];
@@ -163,7 +166,8 @@ impl Compared {
 
 impl Figures for Report {
     fn table(&self) -> String {
-        let mut table = table::new(&["SERVER", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE", "P50"]);
+        let mut table =
+            table::new(&["SERVER", "IOPS", "MB/S", "P50 µS", "P99 µS", "CPU µS", "RATE", "P50"]);
         add_rows(&mut table, &self.loads, ["echo", "null"]);
         add_rows(&mut table, &self.spinning, ["echo, spinning", "null, spinning"]);
         add_rows(&mut table, &self.digests, ["without", "digests"]);
@@ -185,10 +189,16 @@ impl Figures for Report {
         }
         let alone = self.loads.iter().filter(|compared| compared.control.load.depth == 1);
         verdicts.extend(
-            alone.map(|compared| Verdict::of_ratio(Target::ECHO_LATENCY, name(compared), compared.p50)),
+            alone.map(|compared| {
+                Verdict::of_ratio(Target::ECHO_LATENCY, name(compared), compared.p50)
+            }),
         );
         for compared in &self.spinning {
-            verdicts.push(Verdict::of_ratio(Target::SPINNING_LATENCY, name(compared), compared.p50));
+            verdicts.push(Verdict::of_ratio(
+                Target::SPINNING_LATENCY,
+                name(compared),
+                compared.p50,
+            ));
         }
         for compared in &self.digests {
             verdicts.push(Verdict::of_ratio(Target::DIGESTS, name(compared), compared.rate));

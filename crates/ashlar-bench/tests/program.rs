@@ -13,7 +13,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn bench(line: &str) -> Command {
     let mut command = Command::new(BENCH);
-    command.args(line.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(line.split_whitespace())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -70,13 +74,25 @@ fn it_explains_itself_with_examples() {
 
 #[test]
 fn what_cannot_be_measured_is_refused_with_the_way_out() {
-    assert_says(&said(&mut bench("--only nonsense"), 2), &["'nonsense'", "possible values", "parity"]);
-    assert_says(&said(&mut bench("--only parity --seconds 0"), 1), &["--seconds is 0", "more than 0"]);
-    assert_says(&said(&mut bench("--only parity --seconds inf"), 1), &["--seconds is inf", "at most"]);
+    assert_says(
+        &said(&mut bench("--only nonsense"), 2),
+        &["'nonsense'", "possible values", "parity"],
+    );
+    assert_says(
+        &said(&mut bench("--only parity --seconds 0"), 1),
+        &["--seconds is 0", "more than 0"],
+    );
+    assert_says(
+        &said(&mut bench("--only parity --seconds inf"), 1),
+        &["--seconds is inf", "at most"],
+    );
     assert_says(&said(&mut bench("--only parity --rounds 0"), 1), &["--rounds is 0", "1 to 100"]);
     assert_says(&said(&mut bench("--only store --volume-size 1MiB"), 1), &["too small", "64MiB"]);
     assert_says(&said(&mut bench("--only parity --plot x.svg"), 1), &["--plot", "--only loss"]);
-    assert_says(&said(&mut bench("--only allocations"), 1), &["ashlar-bench --example count_allocations"]);
+    assert_says(
+        &said(&mut bench("--only allocations"), 1),
+        &["ashlar-bench --example count_allocations"],
+    );
     let unknown = said(&mut bench("--only wire --only copies --load NOSUCH"), 1);
     assert_says(&unknown, &["--load is 'NOSUCH'", "4KiB random read, 1 x 1", "sequential write"]);
     assert_says(
@@ -93,10 +109,16 @@ fn a_missing_daemon_is_told_before_anything_is_measured() {
     let alone = directory.path().join("ashlar-bench");
     fs::copy(BENCH, &alone).expect("room");
     let mut command = Command::new(alone);
-    command.args(["--only", "parity", "--only", "idle"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(["--only", "parity", "--only", "idle"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let beside = directory.path().join("ashlar").display().to_string();
     assert_says(&said(&mut command, 1), &[&beside, "No such file", "cargo build", "--ashlar FILE"]);
-    assert_says(&said(&mut bench("--only idle --ashlar /nowhere/x"), 1), &["cannot run /nowhere/x"]);
+    assert_says(
+        &said(&mut bench("--only idle --ashlar /nowhere/x"), 1),
+        &["cannot run /nowhere/x"],
+    );
 }
 
 #[test]
@@ -104,7 +126,11 @@ fn a_benchmark_that_nobody_watches_ends() {
     let (reader, closed) = io::pipe().expect("a pipe");
     drop(reader);
     let Output { status, stderr, .. } = ended(bench("--only parity").stdout(closed));
-    assert!(status.success() && stderr.is_empty(), "{status}: {}", String::from_utf8_lossy(&stderr));
+    assert!(
+        status.success() && stderr.is_empty(),
+        "{status}: {}",
+        String::from_utf8_lossy(&stderr)
+    );
     let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
     let why = said(bench("--only parity").stdout(full), 1);
     assert_says(&why, &["ashlar-bench: cannot write to standard output: No space left on device"]);
@@ -114,10 +140,15 @@ fn a_benchmark_that_nobody_watches_ends() {
 #[test]
 fn a_benchmark_that_is_interrupted_leaves_nothing() {
     let ashlar = Path::new(BENCH).with_file_name("ashlar");
-    assert!(ashlar.exists(), "{} is missing: cargo build -p ashlar, in the tests' profile", ashlar.display());
+    assert!(
+        ashlar.exists(),
+        "{} is missing: cargo build -p ashlar, in the tests' profile",
+        ashlar.display()
+    );
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = bench("--only store --seconds 600 --rounds 100 --volume-size 64MiB");
-    let mut bench = command.env("TMPDIR", directory.path()).stdout(Stdio::null()).spawn().expect("it runs");
+    let mut bench =
+        command.env("TMPDIR", directory.path()).stdout(Stdio::null()).spawn().expect("it runs");
     await_daemon(directory.path());
     kill_process(Pid::from_child(&bench), Signal::TERM).expect("it runs");
     await_end(&mut bench);

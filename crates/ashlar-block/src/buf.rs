@@ -105,7 +105,11 @@ impl AlignedBuf {
 
     /// A buffer of `len` zero bytes. Up to 2 MiB it takes no memory before it is changed.
     pub fn zeroed(len: usize) -> Self {
-        if len <= SHARED_ZEROS_BYTES { AlignedBuf { memory: Memory::ZEROS, len } } else { Self::cleared(len) }
+        if len <= SHARED_ZEROS_BYTES {
+            AlignedBuf { memory: Memory::ZEROS, len }
+        } else {
+            Self::cleared(len)
+        }
     }
 
     fn cleared(len: usize) -> Self {

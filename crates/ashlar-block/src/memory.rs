@@ -92,7 +92,11 @@ impl Device for MemoryDevice {
         self.size_bytes
     }
 
-    async fn read(&self, offset: u64, mut buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+    async fn read(
+        &self,
+        offset: u64,
+        mut buf: AlignedBuf,
+    ) -> (Result<(), DeviceError>, AlignedBuf) {
         (self.read_now(offset, &mut buf), buf)
     }
 
@@ -134,7 +138,12 @@ impl Device for NullDevice {
         (Ok(()), buf)
     }
 
-    fn write(&self, _: u64, _: Bytes, _: Durability) -> impl Future<Output = Result<(), DeviceError>> {
+    fn write(
+        &self,
+        _: u64,
+        _: Bytes,
+        _: Durability,
+    ) -> impl Future<Output = Result<(), DeviceError>> {
         ready(Ok(()))
     }
 

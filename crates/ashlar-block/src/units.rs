@@ -14,7 +14,9 @@ impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match UNITS.iter().find(|(_, shift)| self.0 >= 1 << shift) {
             None => format!("{}B", self.0),
-            Some((unit, shift)) if self.0.trailing_zeros() >= *shift => format!("{}{unit}", self.0 >> shift),
+            Some((unit, shift)) if self.0.trailing_zeros() >= *shift => {
+                format!("{}{unit}", self.0 >> shift)
+            }
             Some((unit, shift)) => format!("{:.2}{unit}", self.0 as f64 / (1u64 << shift) as f64),
         };
         f.pad(&text)
@@ -50,7 +52,8 @@ impl FromStr for ByteSize {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let trimmed = text.trim();
-        let digits_end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let digits_end =
+            trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(digits_end);
         let (unit, text) = (unit.trim(), text.escape_default().to_string());
         if number.parse::<f64>().is_err() {

@@ -30,7 +30,11 @@ pub trait Clock {
 }
 
 /// What `work` comes to. `None`: it has taken longer than `limit`, and is dropped.
-pub async fn within<T>(clock: &impl Clock, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+pub async fn within<T>(
+    clock: &impl Clock,
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let (mut work, mut timer) = (pin!(work), pin!(clock.sleep(limit)));
     poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(done) => Poll::Ready(Some(done)),

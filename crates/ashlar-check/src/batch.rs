@@ -52,7 +52,8 @@ impl Batch {
     /// The fragments, in the order of their places.
     fn fragments(&self) -> Vec<(Location, u32)> {
         let placed = |record: &Record| Some((record.location?, record.crc));
-        let mut fragments: Vec<(Location, u32)> = self.header.records.iter().filter_map(placed).collect();
+        let mut fragments: Vec<(Location, u32)> =
+            self.header.records.iter().filter_map(placed).collect();
         fragments.sort_unstable();
         fragments
     }
@@ -89,7 +90,8 @@ impl Batch {
     fn is_right<D: Device>(&self, rows: &Rows<'_, D>) -> Option<u64> {
         let (data, total, span) = (rows.geometry.data(), rows.geometry.columns.len(), self.rows());
         let missing: Vec<usize> = (0..data).filter(|column| !rows.is_there(*column)).collect();
-        let sources: ColumnMask = (0..total).filter(|column| rows.is_there(*column)).take(data).collect();
+        let sources: ColumnMask =
+            (0..total).filter(|column| rows.is_there(*column)).take(data).collect();
         if !rows.are_readable(&span) || sources.count() < data {
             return None;
         }
@@ -107,7 +109,8 @@ impl Batch {
         let mut parities = vec![vec![0; columns[0].len()]; total - data];
         let mut outs: Vec<&mut [u8]> = parities.iter_mut().map(Vec::as_mut_slice).collect();
         parity::encode(&columns[..data], &mut outs);
-        let is_right = |nth: usize| !rows.is_there(data + nth) || parities[nth][..] == *columns[data + nth];
+        let is_right =
+            |nth: usize| !rows.is_there(data + nth) || parities[nth][..] == *columns[data + nth];
         let sectors = missing.len() as u64 * u64::from(self.header.rows);
         (0..total - data).all(is_right).then_some(sectors)
     }
@@ -130,7 +133,8 @@ impl Batch {
             }
             end = start + location.bytes();
         }
-        is_zeros(&columns[column][end..]) && columns[column + 1..].iter().all(|column| is_zeros(column))
+        is_zeros(&columns[column][end..])
+            && columns[column + 1..].iter().all(|column| is_zeros(column))
     }
 
     /// Where in the batch's part of its column a fragment begins.
@@ -181,7 +185,8 @@ impl<'a, D: Device> Content<'a, D> {
         let is_it = crc32c(fragment) == crc;
         if is_it {
             let start = self.batch.start_of(location);
-            self.columns[location.column()][start..start + fragment.len()].copy_from_slice(fragment);
+            self.columns[location.column()][start..start + fragment.len()]
+                .copy_from_slice(fragment);
         }
         is_it
     }
@@ -192,7 +197,8 @@ impl<'a, D: Device> Content<'a, D> {
     }
 
     fn sector(&self, column: usize, row: u32) -> &[u8] {
-        &self.columns[column][(row - self.batch.header.row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
+        &self.columns[column][(row - self.batch.header.row) as usize * SECTOR_BYTES..]
+            [..SECTOR_BYTES]
     }
 
     /// Makes unknown fragments of what is known, for as long as another one becomes known by that.
@@ -209,7 +215,9 @@ impl<'a, D: Device> Content<'a, D> {
                     location.sectors().map(|row| &made[&(location.column(), row)]).collect();
                 if self.take_any(location, crc, &ways) {
                     self.unknown.retain(|(other, _)| *other != location);
-                    location.sectors().for_each(|row| *self.unknown_at(location.column(), row) -= 1);
+                    location
+                        .sectors()
+                        .for_each(|row| *self.unknown_at(location.column(), row) -= 1);
                 }
             }
             if self.unknown.is_empty() || self.unknown.len() == before {
@@ -244,7 +252,8 @@ impl<'a, D: Device> Content<'a, D> {
             (data..total).filter(|parity| self.rows.sector(*parity, row).is_some()).collect();
         let mut candidates: Vec<Vec<u8>> =
             self.rows.sector(column, row).map(<[u8]>::to_vec).into_iter().collect();
-        let choices = (0..1u32 << parities.len()).filter(|set| set.count_ones() as usize == unknown.len());
+        let choices =
+            (0..1u32 << parities.len()).filter(|set| set.count_ones() as usize == unknown.len());
         for choice in choices {
             let chosen = parities.iter().enumerate().filter(|(nth, _)| choice >> nth & 1 == 1);
             let known = (0..data).filter(|column| !unknown.contains(column));
@@ -283,7 +292,8 @@ impl<'a, D: Device> Content<'a, D> {
                     Some(parity) => &parities[parity][at..at + SECTOR_BYTES],
                 };
                 let read = self.rows.sector(column, row);
-                let is_wrong = read.is_none() || if is_known { read != Some(right) } else { column < data };
+                let is_wrong =
+                    read.is_none() || if is_known { read != Some(right) } else { column < data };
                 if is_wrong {
                     let kind = self.kind_of(column, row, read);
                     let (is_unreadable, is_lost) = (read.is_none(), !is_known);
@@ -298,7 +308,10 @@ impl<'a, D: Device> Content<'a, D> {
     fn parities(&self) -> Vec<Vec<u8>> {
         let sources: Vec<&[u8]> = self.columns.iter().map(Vec::as_slice).collect();
         let mut parities = vec![vec![0; sources[0].len()]; self.rows.geometry.parity()];
-        parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        parity::encode(
+            &sources,
+            &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(),
+        );
         parities
     }
 
@@ -311,7 +324,8 @@ impl<'a, D: Device> Content<'a, D> {
         let sector_start = (row - self.batch.header.row) as usize * SECTOR_BYTES;
         // What of these bytes of the column is in the sector differs.
         let differs = |bytes: Range<usize>| {
-            let (start, end) = (bytes.start.max(sector_start), bytes.end.min(sector_start + SECTOR_BYTES));
+            let (start, end) =
+                (bytes.start.max(sector_start), bytes.end.min(sector_start + SECTOR_BYTES));
             let within = start.saturating_sub(sector_start)..end.saturating_sub(sector_start);
             start < end && read.is_none_or(|read| read[within.clone()] != right[within])
         };

@@ -94,9 +94,10 @@ impl<D: Device> Known<D> {
         for ((copy, name), offset) in self.copies.iter().zip(names).zip(offsets) {
             let what = match copy {
                 Some(copy) if copy[..] == right[..] => continue,
-                Some(copy) => Superblock::decode(copy)
-                    .err()
-                    .map_or_else(|| "says something else than the newer one".to_owned(), |it| it.to_string()),
+                Some(copy) => Superblock::decode(copy).err().map_or_else(
+                    || "says something else than the newer one".to_owned(),
+                    |it| it.to_string(),
+                ),
                 None => "cannot be read".to_owned(),
             };
             let text = format!("{name} copy of the superblock: {what}; a scrub writes it anew");
@@ -174,7 +175,8 @@ fn newest_of(copies: &[Copy]) -> Result<Superblock, SuperblockError> {
 }
 
 async fn read_slot<D: Device>(device: &D, slot: u64) -> Slot {
-    let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(SLOT_BYTES)).await;
+    let (read, buf) =
+        device.read(Superblock::root_offset(slot), AlignedBuf::stale(SLOT_BYTES)).await;
     match (read, Root::decode(&buf)) {
         (Ok(()), Ok(root)) => Slot::Root(root),
         (Ok(()), Err(_)) if buf.iter().all(|byte| *byte == 0) => Slot::Blank,
@@ -209,7 +211,8 @@ pub(crate) fn newest_root<D: Device>(drives: &[Known<D>]) -> Option<&Root> {
             takes_part_in(root, drive) && !root.descends_from(own.incarnation(), own.generation)
         })
     };
-    let holders = |root: &Root| own().filter(|(_, own)| own.incarnation() == root.incarnation()).count();
+    let holders =
+        |root: &Root| own().filter(|(_, own)| own.incarnation() == root.incarnation()).count();
     own()
         .map(|(_, root)| root)
         .max_by_key(|root| (root.generation, !counts_on_strangers(root), holders(root)))
@@ -230,7 +233,11 @@ pub(crate) fn verdict<D: Device>(root: &Root, drive: &Known<D>) -> MemberVerdict
         return MemberVerdict::NoMember;
     }
     let Some(own) = drive.own() else {
-        return if record.state.takes_part() { MemberVerdict::Behind } else { MemberVerdict::Stale };
+        return if record.state.takes_part() {
+            MemberVerdict::Behind
+        } else {
+            MemberVerdict::Stale
+        };
     };
     if !root.descends_from(own.incarnation(), own.generation) {
         return MemberVerdict::Diverged;
@@ -255,7 +262,10 @@ pub(crate) fn tell_verdict<D: Device>(
         MemberVerdict::Member | MemberVerdict::Behind => return,
         MemberVerdict::Stale => (
             Kind::DriveStale,
-            format!("it has {own}, and the pool has gone on to root {}: what it holds is old", newest.0),
+            format!(
+                "it has {own}, and the pool has gone on to root {}: what it holds is old",
+                newest.0
+            ),
         ),
         MemberVerdict::Diverged => (
             Kind::DriveStale,
@@ -267,11 +277,17 @@ pub(crate) fn tell_verdict<D: Device>(
         ),
         MemberVerdict::NoMember => (
             Kind::DriveForeign,
-            format!("root {} of the pool does not know it, or not any more; leave it out", newest.0),
+            format!(
+                "root {} of the pool does not know it, or not any more; leave it out",
+                newest.0
+            ),
         ),
         MemberVerdict::Foreign => (
             Kind::DriveForeign,
-            format!("it is of another pool, '{}' ({})", drive.superblock.pool_name, drive.superblock.pool),
+            format!(
+                "it is of another pool, '{}' ({})",
+                drive.superblock.pool_name, drive.superblock.pool
+            ),
         ),
     };
     drive.tell(findings, kind, None, text);

@@ -38,13 +38,16 @@ impl Heartbeats {
     /// [`Refused::Open`].
     pub async fn check_unchanged<D: Device>(&self, drives: &[Given<D>]) -> Result<(), Refused> {
         let now = Heartbeats::look(drives).await;
-        self.changed(&now)
-            .map_or(Ok(()), |heartbeat| Err(Refused::Open { holder: heartbeat.holder_name.clone() }))
+        self.changed(&now).map_or(Ok(()), |heartbeat| {
+            Err(Refused::Open { holder: heartbeat.holder_name.clone() })
+        })
     }
 
     fn changed<'n>(&self, now: &'n Heartbeats) -> Option<&'n Heartbeat> {
         let pairs = self.0.iter().zip(&now.0);
-        pairs.filter(|(before, now)| now.is_some() && before != now).find_map(|(_, now)| now.as_ref())
+        pairs
+            .filter(|(before, now)| now.is_some() && before != now)
+            .find_map(|(_, now)| now.as_ref())
     }
 }
 
@@ -53,7 +56,10 @@ impl Heartbeats {
 ///
 /// # Errors
 /// [`Refused::Open`] names the machine that sends heartbeats.
-pub async fn unused<D: Device>(clock: &impl Clock, drives: &[Given<D>]) -> Result<Heartbeats, Refused> {
+pub async fn unused<D: Device>(
+    clock: &impl Clock,
+    drives: &[Given<D>],
+) -> Result<Heartbeats, Refused> {
     let before = Heartbeats::look(drives).await;
     if before.newest().is_none_or(|heartbeat| !heartbeat.is_open) {
         return Ok(before);

@@ -233,7 +233,8 @@ impl<D: Device> Checker<D> {
                 offset: None,
                 bytes: 0,
                 is_lost: false,
-                text: "the drive is missing, or not believed: what is on it was not checked".to_owned(),
+                text: "the drive is missing, or not believed: what is on it was not checked"
+                    .to_owned(),
             });
         }
     }
@@ -242,7 +243,13 @@ impl<D: Device> Checker<D> {
     fn too_many_missing(&self) -> Refused {
         Refused::TooManyMissing {
             pool: self.report.pool_name.clone(),
-            members: self.pool.root.members.iter().filter(|member| member.state.takes_part()).count(),
+            members: self
+                .pool
+                .root
+                .members
+                .iter()
+                .filter(|member| member.state.takes_part())
+                .count(),
             missing: self.missing().map(|drive| self.called(drive)).collect(),
             level: self.report.level.clone(),
             parity: self.pool.parity,
@@ -253,7 +260,8 @@ impl<D: Device> Checker<D> {
     fn lacks_too_much(&self, segments: &Segments) -> bool {
         let lacks = |segment| {
             let columns = segments.columns(segment);
-            columns.filter(|column| self.pool.member(column.drive).is_none()).count() > self.pool.parity
+            columns.filter(|column| self.pool.member(column.drive).is_none()).count()
+                > self.pool.parity
         };
         segments.iter().filter(|segment| pass::is_walked(segment)).any(lacks)
     }
@@ -321,7 +329,13 @@ impl<D: Device> Checker<D> {
         let members = self.pool.root.members.iter();
         let absent = members.filter(|member| member.state == MemberState::Absent);
         let absent = absent.map(|member| member.drive).collect();
-        Report { seen: self.pool.findings.seen.get(), findings, skipped_drives, absent, ..self.report }
+        Report {
+            seen: self.pool.findings.seen.get(),
+            findings,
+            skipped_drives,
+            absent,
+            ..self.report
+        }
     }
 }
 
@@ -340,7 +354,8 @@ fn member<D: Device>(
     }
     drive.check_superblocks(findings);
     drive.check_root(root, findings);
-    let (id, layout, is_behind) = (drive.id(), drive.superblock.layout, verdict == MemberVerdict::Behind);
+    let (id, layout, is_behind) =
+        (drive.id(), drive.superblock.layout, verdict == MemberVerdict::Behind);
     Some((id, Member { name: drive.name, device: drive.device, layout, is_behind }))
 }
 
@@ -348,7 +363,8 @@ fn member<D: Device>(
 fn bytes_to_read<D: Device>(pool: &Pool<D>, segments: &Segments) -> u64 {
     let walked = segments.iter().filter(|segment| pass::is_walked(segment));
     let bytes = walked.map(|segment| {
-        let columns = segments.columns(segment).filter(|column| pool.member(column.drive).is_some());
+        let columns =
+            segments.columns(segment).filter(|column| pool.member(column.drive).is_some());
         columns.count() as u64 * u64::from(segment.rows) * ashlar_block::SECTOR_BYTES as u64
     });
     bytes.sum()

@@ -87,7 +87,10 @@ impl<D: Device> Walk<'_, D> {
         };
         let page = page_of(stored, pointer.location.codec());
         if page.is_none() {
-            self.tell(kind, format!("{what} ({}) has its checksum and is no page", shown(pointer.location)));
+            self.tell(
+                kind,
+                format!("{what} ({}) has its checksum and is no page", shown(pointer.location)),
+            );
         }
         page
     }
@@ -103,7 +106,10 @@ impl<D: Device> Walk<'_, D> {
         let page = self.page(pointer, kind, what).await?;
         let decoded = decode(&page);
         if let Err(error) = &decoded {
-            self.tell(kind, format!("{what} ({}) has its checksum: {error}", shown(pointer.location)));
+            self.tell(
+                kind,
+                format!("{what} ({}) has its checksum: {error}", shown(pointer.location)),
+            );
         }
         decoded.ok()
     }
@@ -113,7 +119,8 @@ impl<D: Device> Walk<'_, D> {
         let (mut directories, mut seen) = (Vec::<Directory>::new(), BTreeSet::new());
         let mut next = head;
         while let Some(pointer) = next.filter(|pointer| seen.insert(*pointer)) {
-            let read = self.decoded(pointer, Kind::Directory, "a directory", decode_directory).await;
+            let read =
+                self.decoded(pointer, Kind::Directory, "a directory", decode_directory).await;
             let Some(directory) = read else { break };
             next = directory.previous;
             directories.push(directory);
@@ -143,7 +150,9 @@ impl<D: Device> Walk<'_, D> {
             return;
         }
         match Catalog::of_items(&items) {
-            Ok(catalog) => self.pool.findings.count(|seen| seen.volumes = catalog.volumes.len() as u64),
+            Ok(catalog) => {
+                self.pool.findings.count(|seen| seen.volumes = catalog.volumes.len() as u64)
+            }
             Err(error) => self.tell(Kind::Catalog, format!("the catalog: {error}")),
         }
     }
@@ -160,7 +169,9 @@ impl<D: Device> Walk<'_, D> {
                 Some(CatalogTop::Items(items)) => entries.extend(items),
                 Some(CatalogTop::List(list)) => {
                     for page in &list.pages {
-                        let read = self.decoded(*page, Kind::Catalog, what, decode_catalog_directory).await;
+                        let read = self
+                            .decoded(*page, Kind::Catalog, what, decode_catalog_directory)
+                            .await;
                         entries.extend(read.into_iter().flatten());
                     }
                     next = list.previous;
@@ -179,7 +190,8 @@ impl<D: Device> Walk<'_, D> {
         deltas.values().flatten().for_each(|pointer| self.named.note(*pointer, false));
         let Some(top) = root.index else { return };
         if root.index_height > HEIGHT_MAX {
-            return self.tell(Kind::Root, format!("shard {} has {} levels", id.0, root.index_height));
+            return self
+                .tell(Kind::Root, format!("shard {} has {} levels", id.0, root.index_height));
         }
         let shard = Shard { walk: self, id, deltas, last: RefCell::new(None) };
         let all = Keys { first: GroupKey::default(), end: None };
@@ -188,8 +200,8 @@ impl<D: Device> Walk<'_, D> {
 
     async fn deltas(&self, id: ShardId, head: Option<Pointer>) -> Deltas {
         let pages = self.pages_from(head).await;
-        let reads =
-            iter(&pages).map(|page| self.decoded(*page, Kind::DeltaPage, "a page of deltas", decode_delta));
+        let reads = iter(&pages)
+            .map(|page| self.decoded(*page, Kind::DeltaPage, "a page of deltas", decode_delta));
         let mut reads = reads.buffered(PAGES_AT_A_TIME);
         let mut deltas = Deltas::new();
         while let Some(updates) = reads.next().await {
@@ -229,7 +241,8 @@ impl<D: Device> Shard<'_, '_, D> {
         }
         let what = "a node of an index";
         let children = self.walk.decoded(top, Kind::IndexNode, what, decode_node).await?;
-        let tell = |what| self.walk.tell(Kind::IndexNode, format!("{what} of {}", shown(top.location)));
+        let tell =
+            |what| self.walk.tell(Kind::IndexNode, format!("{what} of {}", shown(top.location)));
         if !children.is_sorted_by(|one, next| one.first < next.first) {
             tell("the children are out of order");
         }
@@ -253,7 +266,8 @@ impl<D: Device> Shard<'_, '_, D> {
         let what = "a leaf of an index";
         let groups = self.walk.decoded(pointer, Kind::IndexLeaf, what, decode_leaf).await?;
         if !groups.iter().all(|(group, _)| keys.has(*group)) {
-            let what = format!("{} has groups that belong to another leaf", shown(pointer.location));
+            let what =
+                format!("{} has groups that belong to another leaf", shown(pointer.location));
             self.walk.tell(Kind::IndexLeaf, what);
         }
         let has_cut = |runs: &Vec<Run>| runs.iter().any(|run| matches!(run, Run::Cut { .. }));
@@ -266,14 +280,17 @@ impl<D: Device> Shard<'_, '_, D> {
         }
         for (group, _) in &groups {
             if self.last.replace(Some(*group)).is_some_and(|last| last >= *group) {
-                self.walk.tell(Kind::IndexLeaf, format!("{group:?} of shard {} is out of order", self.id.0));
+                self.walk.tell(
+                    Kind::IndexLeaf,
+                    format!("{group:?} of shard {} is out of order", self.id.0),
+                );
             }
         }
         let pages: Vec<PageRef> =
             groups.iter().flat_map(|(_, runs)| runs.iter().flat_map(Run::pages)).copied().collect();
         let what = "a page of the map";
-        let reads =
-            iter(&pages).map(|page| self.walk.decoded(page.pointer, Kind::MapPage, what, decode_map_page));
+        let reads = iter(&pages)
+            .map(|page| self.walk.decoded(page.pointer, Kind::MapPage, what, decode_map_page));
         let mut reads = reads.buffered(PAGES_AT_A_TIME);
         for (group, runs) in &groups {
             self.group(*group, runs, &mut reads).await;
@@ -304,10 +321,15 @@ impl<D: Device> Shard<'_, '_, D> {
     }
 
     /// Those of the blocks that are of this shard: every 64th range.
-    fn own_blocks(&self, group: GroupKey, blocks: std::ops::Range<u32>) -> impl Iterator<Item = u32> {
+    fn own_blocks(
+        &self,
+        group: GroupKey,
+        blocks: std::ops::Range<u32>,
+    ) -> impl Iterator<Item = u32> {
         let range_blocks = RANGE_BLOCKS as u32;
-        let shard_of =
-            |range: u32| ShardId::of(group.family, group.first_block().plus(u64::from(range * range_blocks)));
+        let shard_of = |range: u32| {
+            ShardId::of(group.family, group.first_block().plus(u64::from(range * range_blocks)))
+        };
         let first = (0..SHARD_COUNT as u32).find(|range| shard_of(*range) == self.id).unwrap_or(0);
         let ranges = (first..GIB_BLOCKS as u32 / range_blocks).step_by(SHARD_COUNT);
         ranges.flat_map(move |range| {
@@ -343,10 +365,14 @@ impl<D: Device> Shard<'_, '_, D> {
             (entries[0].block == page.first_block, "the first block that its run says"),
             (entries.is_sorted_by_key(|entry| (entry.block, entry.layer)), "its entries in order"),
             (entries.iter().all(is_own), "blocks of its group and shard alone"),
-            (entries.iter().all(|entry| filter.may_have(entry.block)), "blocks that its run's filter has"),
+            (
+                entries.iter().all(|entry| filter.may_have(entry.block)),
+                "blocks that its run's filter has",
+            ),
         ];
         for (_, what) in facts.iter().filter(|(holds, _)| !holds) {
-            let text = format!("a page of the map ({}) should have {what}", shown(page.pointer.location));
+            let text =
+                format!("a page of the map ({}) should have {what}", shown(page.pointer.location));
             self.walk.tell(Kind::MapPage, text);
         }
     }

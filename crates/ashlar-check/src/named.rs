@@ -75,13 +75,17 @@ impl<'a, D: Device> Named<'a, D> {
         segment.named.slots = segment.named.slots.saturating_add(location.slots() as u32);
         segment.named.fragments = segment.named.fragments.saturating_add(1);
         let segment = *segment;
-        if !segments.holds(&segment, location.sectors()) || location.column() >= Segments::data(&segment) {
-            let text = format!("{} is named, and its segment holds no batch there", shown(location));
+        if !segments.holds(&segment, location.sectors())
+            || location.column() >= Segments::data(&segment)
+        {
+            let text =
+                format!("{} is named, and its segment holds no batch there", shown(location));
             findings.add_of_pool(Kind::NotHeld, text);
         }
         if segment.kind.is_of_pages() != is_page {
             let what = if is_page { "a page" } else { "a block" };
-            let text = format!("{} is named as {what}, and its segment is for others", shown(location));
+            let text =
+                format!("{} is named as {what}, and its segment is for others", shown(location));
             findings.add_of_pool(Kind::NotHeld, text);
         }
         true
@@ -133,7 +137,8 @@ impl<'a, D: Device> Named<'a, D> {
     pub fn check_counts(&self) {
         let segments = self.segments.borrow();
         let too_low = segments.iter().filter(|segment| {
-            segment.named.slots > segment.counted.slots || segment.named.fragments > segment.counted.fragments
+            segment.named.slots > segment.counted.slots
+                || segment.named.fragments > segment.counted.fragments
         });
         for segment in too_low {
             let (named, counted) = (segment.named, segment.counted);

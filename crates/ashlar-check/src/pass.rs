@@ -21,7 +21,11 @@ use crate::segments::{Count, Segment};
 const HEADER_COLUMN: usize = 0;
 
 /// Looks at everything of one segment. Returns the bytes of rows that were read.
-pub(crate) async fn check_segment<D: Device>(pool: &Pool<D>, named: &Named<'_, D>, segment: Segment) -> u64 {
+pub(crate) async fn check_segment<D: Device>(
+    pool: &Pool<D>,
+    named: &Named<'_, D>,
+    segment: Segment,
+) -> u64 {
     let (geometry, extents) = {
         let segments = named.segments.borrow();
         (segments.geometry(&segment), segments.accepted(&segment))
@@ -37,7 +41,8 @@ pub(crate) async fn check_segment<D: Device>(pool: &Pool<D>, named: &Named<'_, D
         newest: None,
         gap: None,
     };
-    let missing = geometry.columns.iter().filter(|column| pool.offset(**column, 0).is_none()).count();
+    let missing =
+        geometry.columns.iter().filter(|column| pool.offset(**column, 0).is_none()).count();
     pool.findings.count(|seen| seen.columns_missing += missing as u64);
     pass.check_places();
     let mut rows = Rows::new(pool, &geometry);
@@ -54,7 +59,8 @@ pub(crate) async fn check_segment<D: Device>(pool: &Pool<D>, named: &Named<'_, D
 /// Whether anything of it is read: something lives in it, by the table. What nothing lives in may
 /// be written over by the next start.
 pub(crate) fn is_walked(segment: &Segment) -> bool {
-    let has_rows = matches!(segment.state, SegmentState::Sealed | SegmentState::Open) && segment.rows > 0;
+    let has_rows =
+        matches!(segment.state, SegmentState::Sealed | SegmentState::Open) && segment.rows > 0;
     has_rows && segment.counted != Count::default()
 }
 
@@ -94,8 +100,11 @@ impl<D: Device> Pass<'_, D> {
         for pair in self.places.windows(2) {
             let (one, next) = (pair[0].location, pair[1].location);
             if one.column() == next.column() && u64::from(next.slot()) < end(one) {
-                let text =
-                    format!("{} and {} are both named, and lie over each other", shown(one), shown(next));
+                let text = format!(
+                    "{} and {} are both named, and lie over each other",
+                    shown(one),
+                    shown(next)
+                );
                 self.pool.findings.add_of_pool(Kind::NamedTwice, text);
             }
         }
@@ -173,10 +182,9 @@ impl<D: Device> Pass<'_, D> {
     fn check_header(&self, batch: &Batch, end: u32) {
         let header = &batch.header;
         let later = !self.pool.root.clean && self.segment.state == SegmentState::Open;
-        let same_shape = header
-            .geometry
-            .as_ref()
-            .is_none_or(|of| (of.data(), of.parity()) == (self.geometry.data(), self.geometry.parity()));
+        let same_shape = header.geometry.as_ref().is_none_or(|of| {
+            (of.data(), of.parity()) == (self.geometry.data(), self.geometry.parity())
+        });
         let facts = [
             (header.row + header.rows <= end, "reaches beyond the rows that the table says"),
             (
@@ -184,13 +192,17 @@ impl<D: Device> Pass<'_, D> {
                 "has no higher number than the one before",
             ),
             (header.first_lsn <= header.lsn, "is older than its segment's first one"),
-            (header.lsn <= self.segment.last_lsn || later, "is newer than the last one that the table says"),
+            (
+                header.lsn <= self.segment.last_lsn || later,
+                "is newer than the last one that the table says",
+            ),
             (header.complete_through < header.lsn, "says of itself that it was complete"),
             (same_shape, "has other columns than the table says"),
             (batch.overlap().is_none(), "has fragments that lie over each other"),
         ];
         for (_, what) in facts.iter().filter(|(holds, _)| !holds) {
-            let text = format!("{}, row {}: the {} {what}", self.segment.id, header.row, header.lsn);
+            let text =
+                format!("{}, row {}: the {} {what}", self.segment.id, header.row, header.lsn);
             self.pool.findings.add_of_pool(Kind::Order, text);
         }
     }
@@ -216,7 +228,8 @@ impl<D: Device> Pass<'_, D> {
         for run in wrong.chunk_by(is_next) {
             let first = run[0];
             let how = if first.is_unreadable { "cannot be read" } else { "is wrong" };
-            let after = if first.is_lost { "nothing gives it back" } else { "parity gives it back" };
+            let after =
+                if first.is_lost { "nothing gives it back" } else { "parity gives it back" };
             let text = format!(
                 "{}, row {}, column {}: {} {how}; {after}",
                 self.segment.id,
@@ -228,12 +241,21 @@ impl<D: Device> Pass<'_, D> {
             self.pool.tell(first.kind, chunk, first.row, run.len() as u32, first.is_lost, &text);
         }
         for location in &looked.lost {
-            let is_named = self.places.binary_search_by_key(location, |place| place.location).is_ok();
-            let what = if is_named { "which the maps name" } else { "which nothing names any more" };
+            let is_named =
+                self.places.binary_search_by_key(location, |place| place.location).is_ok();
+            let what =
+                if is_named { "which the maps name" } else { "which nothing names any more" };
             let text = format!("{}, {what}, can neither be read nor restored", shown(*location));
             let (chunk, sectors) = (self.geometry.columns[location.column()], location.sectors());
             if self.pool.member(chunk.drive).is_none() {
-                self.pool.tell(Kind::Fragment, chunk, sectors.start, sectors.len() as u32, true, &text);
+                self.pool.tell(
+                    Kind::Fragment,
+                    chunk,
+                    sectors.start,
+                    sectors.len() as u32,
+                    true,
+                    &text,
+                );
             } else if is_named {
                 self.pool.findings.add_of_pool(Kind::Fragment, text);
             }
@@ -301,7 +323,8 @@ impl<D: Device> Pass<'_, D> {
             let had = self.pool.fragment(self.geometry, place, Kind::Fragment, what).await;
             let is_there = !matches!(had, crate::pool::Had::Not);
             if is_there && self.is_walked() && self.is_settled() {
-                let text = format!("{} is named, and no header of it says that", shown(place.location));
+                let text =
+                    format!("{} is named, and no header of it says that", shown(place.location));
                 self.pool.findings.add_of_pool(Kind::NoRecord, text);
             }
         }

@@ -92,23 +92,45 @@ impl<D: Device> Pool<D> {
     }
 
     /// Tells of something about sectors of a chunk, each sector once.
-    pub fn tell(&self, kind: Kind, chunk: ChunkAddr, row: u32, rows: u32, is_lost: bool, text: &str) {
+    pub fn tell(
+        &self,
+        kind: Kind,
+        chunk: ChunkAddr,
+        row: u32,
+        rows: u32,
+        is_lost: bool,
+        text: &str,
+    ) {
         let (member, offset) = (self.member(chunk.drive), self.offset(chunk, row));
-        let sectors = offset
-            .into_iter()
-            .flat_map(|offset| (0..u64::from(rows)).map(move |nth| offset + nth * SECTOR_BYTES as u64));
+        let sectors = offset.into_iter().flat_map(|offset| {
+            (0..u64::from(rows)).map(move |nth| offset + nth * SECTOR_BYTES as u64)
+        });
         let news = sectors.filter(|sector| self.findings.is_news(chunk.drive, *sector)).count();
         if news == 0 && offset.is_some() {
             return;
         }
         let name = member.map_or_else(String::new, |member| member.name.clone());
         let (drive, bytes) = (Some(chunk.drive), u64::from(rows) * SECTOR_BYTES as u64);
-        self.findings.add(Finding { kind, drive, name, offset, bytes, is_lost, text: text.to_owned() });
+        self.findings.add(Finding {
+            kind,
+            drive,
+            name,
+            offset,
+            bytes,
+            is_lost,
+            text: text.to_owned(),
+        });
     }
 
     /// The fragment at `pointer`, in any way that its checksum takes. Tells of sectors that are
     /// wrong, as of a `kind`; and of a fragment that cannot be had.
-    pub async fn fragment(&self, geometry: &Geometry, pointer: Pointer, kind: Kind, what: &str) -> Had {
+    pub async fn fragment(
+        &self,
+        geometry: &Geometry,
+        pointer: Pointer,
+        kind: Kind,
+        what: &str,
+    ) -> Had {
         let (location, place) = (pointer.location, shown(pointer.location));
         if location.column() >= geometry.data() || location.sectors().end > self.rows {
             let text = format!("{what}: {place} is no place of its segment");
@@ -129,11 +151,14 @@ impl<D: Device> Pool<D> {
             self.tell(kind, chunk, rows.start, rows.len() as u32, true, &text);
             return Had::Not;
         };
-        let text = format!("{what} ({place}) is wrong or cannot be read here, and was restored from parity");
+        let text = format!(
+            "{what} ({place}) is wrong or cannot be read here, and was restored from parity"
+        );
         let sectors = restored.chunks(SECTOR_BYTES).zip(rows);
         for (nth, (sector, row)) in sectors.enumerate().filter(|_| is_there) {
-            let is_same =
-                own.as_ref().is_some_and(|own| own[nth * SECTOR_BYTES..][..SECTOR_BYTES] == *sector);
+            let is_same = own
+                .as_ref()
+                .is_some_and(|own| own[nth * SECTOR_BYTES..][..SECTOR_BYTES] == *sector);
             if !is_same {
                 self.tell(kind, chunk, row, 1, false, &text);
             }

@@ -260,7 +260,11 @@ impl Report {
 /// A place of a segment, as people are told of it.
 pub(crate) fn shown(location: Location) -> String {
     let (segment, column) = (location.segment(), location.column());
-    format!("{segment}, column {column}, {} bytes from slot {} on", location.bytes(), location.slot())
+    format!(
+        "{segment}, column {column}, {} bytes from slot {} on",
+        location.bytes(),
+        location.slot()
+    )
 }
 
 /// Findings as they come.
@@ -304,9 +308,11 @@ impl Findings {
     }
 
     pub fn take(&self) -> (Vec<Finding>, BTreeMap<Kind, u64>) {
-        let beyond = |(kind, count): (&Kind, &u64)| Some((*kind, count.checked_sub(KEPT_OF_A_KIND)?));
+        let beyond =
+            |(kind, count): (&Kind, &u64)| Some((*kind, count.checked_sub(KEPT_OF_A_KIND)?));
         let counts = self.counts.borrow();
-        let skipped_drives = counts.iter().filter_map(beyond).filter(|(_, count)| *count > 0).collect();
+        let skipped_drives =
+            counts.iter().filter_map(beyond).filter(|(_, count)| *count > 0).collect();
         (self.all.take(), skipped_drives)
     }
 }

@@ -137,8 +137,9 @@ impl<'a, D: Device> Rows<'a, D> {
 
     /// All columns of the rows that are there can be read.
     pub fn are_readable(&self, rows: &Range<u32>) -> bool {
-        let is_bad =
-            |column: &Column, row: u32| column.bad.get((row - self.first) as usize).copied().unwrap_or(false);
+        let is_bad = |column: &Column, row: u32| {
+            column.bad.get((row - self.first) as usize).copied().unwrap_or(false)
+        };
         self.columns
             .iter()
             .all(|column| column.bad.is_empty() || !rows.clone().any(|row| is_bad(column, row)))

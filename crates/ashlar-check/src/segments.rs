@@ -86,16 +86,18 @@ impl Segments {
             named: Count::default(),
         });
         let columns = entry.geometry.columns.iter();
-        self.columns
-            .extend(columns.map(|column| [column.drive.0, column.chunk as u16, (column.chunk >> 16) as u16]));
+        self.columns.extend(
+            columns
+                .map(|column| [column.drive.0, column.chunk as u16, (column.chunk >> 16) as u16]),
+        );
         self.extents.extend(&entry.accepted);
         true
     }
 
     fn put(&mut self, id: SegmentId, at: usize) {
         let neighbours = &mut self.index[id.0 as usize / NEIGHBOURS];
-        neighbours.get_or_insert_with(|| Box::new([NONE; NEIGHBOURS]))[id.0 as usize % NEIGHBOURS] =
-            at as u32;
+        neighbours.get_or_insert_with(|| Box::new([NONE; NEIGHBOURS]))
+            [id.0 as usize % NEIGHBOURS] = at as u32;
     }
 
     fn at(&self, id: SegmentId) -> Option<usize> {
@@ -137,9 +139,11 @@ impl Segments {
 
     pub fn columns(&self, segment: &Segment) -> impl Iterator<Item = ChunkAddr> {
         let count = usize::from(segment.data) + usize::from(segment.parity);
-        self.columns[segment.columns_at as usize..][..count].iter().map(|[drive, low, high]| ChunkAddr {
-            drive: ashlar_block::DriveId(*drive),
-            chunk: u32::from(*low) | u32::from(*high) << 16,
+        self.columns[segment.columns_at as usize..][..count].iter().map(|[drive, low, high]| {
+            ChunkAddr {
+                drive: ashlar_block::DriveId(*drive),
+                chunk: u32::from(*low) | u32::from(*high) << 16,
+            }
         })
     }
 
@@ -157,7 +161,8 @@ impl Segments {
 
     /// Whether these rows are of batches.
     pub fn holds(&self, segment: &Segment, rows: std::ops::Range<u32>) -> bool {
-        let holds = |extent: &RowExtent| extent.row <= rows.start && rows.end <= extent.row + extent.rows;
+        let holds =
+            |extent: &RowExtent| extent.row <= rows.start && rows.end <= extent.row + extent.rows;
         if segment.extents == 0 {
             return rows.end <= segment.rows.into();
         }

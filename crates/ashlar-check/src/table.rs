@@ -41,7 +41,8 @@ pub(crate) async fn load<D: Device>(pool: &Pool<D>) -> Option<Table> {
     };
     for entry in &first.segments {
         if !loader.add(entry, entry.live) {
-            let text = format!("the first table has {}, which cannot be, or is there twice", entry.id);
+            let text =
+                format!("the first table has {}, which cannot be, or is there twice", entry.id);
             pool.findings.add_of_pool(Kind::Entry, text);
         }
     }
@@ -58,7 +59,8 @@ async fn first_table<D: Device>(pool: &Pool<D>) -> Option<FirstTable> {
     let root = &pool.root.table;
     let offset = Superblock::table_offset(root.area);
     if root.bytes > TABLE_AREA_BYTES {
-        pool.findings.add_of_pool(Kind::Root, format!("its first table has {} bytes: too many", root.bytes));
+        pool.findings
+            .add_of_pool(Kind::Root, format!("its first table has {} bytes: too many", root.bytes));
         return None;
     }
     let bytes = (root.bytes as usize).next_multiple_of(SECTOR_BYTES);
@@ -85,10 +87,19 @@ async fn first_table<D: Device>(pool: &Pool<D>) -> Option<FirstTable> {
     }
     let table = good.and_then(|bytes| decode_first_table(&bytes).ok());
     if table.is_none() {
-        let text = "no drive has the first table of the newest root: nothing of the pool can be found";
+        let text =
+            "no drive has the first table of the newest root: nothing of the pool can be found";
         let (kind, drive, name) = (Kind::FirstTable, None, String::new());
         let text = text.to_owned();
-        pool.findings.add(Finding { kind, drive, name, offset: None, bytes: 0, is_lost: true, text });
+        pool.findings.add(Finding {
+            kind,
+            drive,
+            name,
+            offset: None,
+            bytes: 0,
+            is_lost: true,
+            text,
+        });
     }
     table
 }
@@ -118,9 +129,11 @@ impl<D: Device> Loader<'_, D> {
         let extents = entry.accepted.is_sorted_by(|one, next| one.row + one.rows <= next.row)
             && entry.accepted.iter().all(|extent| extent.rows > 0)
             && ends.next_back().is_none_or(|end| end <= entry.rows);
-        let drives: BTreeSet<DriveId> = entry.geometry.columns.iter().map(|column| column.drive).collect();
+        let drives: BTreeSet<DriveId> =
+            entry.geometry.columns.iter().map(|column| column.drive).collect();
         let distinct = drives.len() == entry.geometry.columns.len();
-        let known = drives.iter().all(|drive| root.members.iter().any(|member| member.drive == *drive));
+        let known =
+            drives.iter().all(|drive| root.members.iter().any(|member| member.drive == *drive));
         let lsns = entry.first_lsn <= root.next_lsn && entry.last_lsn < root.next_lsn;
         let number = entry.id.0 <= self.pool.segment_numbers;
         let facts = [
@@ -148,10 +161,21 @@ impl<D: Device> Loader<'_, D> {
             let tell = |kind, text| {
                 let (drive, name) = (Some(column.drive), name.clone());
                 let offset = self.pool.offset(*column, 0);
-                self.pool.findings.add(Finding { kind, drive, name, offset, bytes: 0, is_lost: false, text });
+                self.pool.findings.add(Finding {
+                    kind,
+                    drive,
+                    name,
+                    offset,
+                    bytes: 0,
+                    is_lost: false,
+                    text,
+                });
             };
             if beyond {
-                tell(Kind::Entry, format!("{} has chunk {}, which the drive lacks", entry.id, column.chunk));
+                tell(
+                    Kind::Entry,
+                    format!("{} has chunk {}, which the drive lacks", entry.id, column.chunk),
+                );
                 continue;
             }
             let bits = chunks.entry(column.drive).or_default();
@@ -160,8 +184,10 @@ impl<D: Device> Loader<'_, D> {
                 bits.resize(word + 1, 0);
             }
             if bits[word] & bit != 0 {
-                let text =
-                    format!("chunk {} is claimed by {} and by another segment", column.chunk, entry.id);
+                let text = format!(
+                    "chunk {} is claimed by {} and by another segment",
+                    column.chunk, entry.id
+                );
                 tell(Kind::ChunkTwice, text);
             }
             bits[word] |= bit;
@@ -174,7 +200,10 @@ impl<D: Device> Loader<'_, D> {
         }
         let inline: BTreeSet<u32> = first.leaves.iter().map(|(number, _)| *number).collect();
         let leaves = self.leaves_of(&first.entries, &inline).await;
-        self.each_leaf(&leaves, Kind::TableLeaf, decode_table_leaf, |listed| self.add_listed(&listed)).await;
+        self.each_leaf(&leaves, Kind::TableLeaf, decode_table_leaf, |listed| {
+            self.add_listed(&listed)
+        })
+        .await;
     }
 
     fn add_listed(&self, listed: &[Listed]) {
@@ -188,7 +217,8 @@ impl<D: Device> Loader<'_, D> {
 
     /// `of_first`: so many segments have their counts in the first table.
     async fn load_counts(&self, first: &FirstTable, of_first: usize) {
-        let apart: BTreeSet<SegmentId> = first.segments[..of_first].iter().map(|entry| entry.id).collect();
+        let apart: BTreeSet<SegmentId> =
+            first.segments[..of_first].iter().map(|entry| entry.id).collect();
         let count = |counted: &[(SegmentId, Occupancy)]| {
             let mut segments = self.segments.borrow_mut();
             for (id, live) in counted.iter().filter(|(id, _)| !apart.contains(id)) {
@@ -200,7 +230,8 @@ impl<D: Device> Loader<'_, D> {
         first.count_leaves.iter().for_each(|(_, counted)| count(counted));
         let inline: BTreeSet<u32> = first.count_leaves.iter().map(|(number, _)| *number).collect();
         let leaves = self.leaves_of(&first.counts, &inline).await;
-        self.each_leaf(&leaves, Kind::CountLeaf, decode_count_leaf, |counted| count(&counted)).await;
+        self.each_leaf(&leaves, Kind::CountLeaf, decode_count_leaf, |counted| count(&counted))
+            .await;
     }
 
     /// The leaves of a tree that are pages, by number. A leaf that the first table has counts, and
@@ -242,8 +273,10 @@ impl<D: Device> Loader<'_, D> {
             match decode(&page, number) {
                 Ok(items) => take(items),
                 Err(error) => {
-                    let text =
-                        format!("{what} ({}) has its checksum and is {error}", shown(pointer.location));
+                    let text = format!(
+                        "{what} ({}) has its checksum and is {error}",
+                        shown(pointer.location)
+                    );
                     self.pool.findings.add_of_pool(kind, text);
                 }
             }
@@ -257,12 +290,15 @@ impl<D: Device> Loader<'_, D> {
             segment.map(|segment| segments.geometry(segment))
         };
         let Some(geometry) = geometry else {
-            let text = format!("{what} is in {}, which the first table lacks", pointer.location.segment());
+            let text =
+                format!("{what} is in {}, which the first table lacks", pointer.location.segment());
             self.pool.findings.add_of_pool(Kind::NoSegment, text);
             return None;
         };
         match self.pool.fragment(&geometry, pointer, kind, what).await {
-            Had::AsItIs(stored) | Had::Restored(stored) => page_of(stored, pointer.location.codec()),
+            Had::AsItIs(stored) | Had::Restored(stored) => {
+                page_of(stored, pointer.location.codec())
+            }
             Had::Not => None,
         }
     }
@@ -278,12 +314,16 @@ pub(crate) fn check_parity_used<D: Device>(pool: &Pool<D>, segments: &Segments) 
         .map(|member| member.drive)
         .collect();
     let used = segments.iter().map(|segment| {
-        let away = segments.columns(segment).filter(|column| absent.contains(&column.drive)).count();
+        let away =
+            segments.columns(segment).filter(|column| absent.contains(&column.drive)).count();
         pool.parity.saturating_sub(Segments::parity(segment)) + away
     });
     let most = used.max().unwrap_or(0);
     if most > usize::from(root.parity_used) {
-        let text = format!("it says that {} columns of parity are used up, and {most} are", root.parity_used);
+        let text = format!(
+            "it says that {} columns of parity are used up, and {most} are",
+            root.parity_used
+        );
         pool.findings.add_of_pool(Kind::Root, text);
     }
 }

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DeviceError, DeviceOp, Durability, Lba, SECTOR_BYTES};
+use ashlar_block::{
+    AlignedBuf, BLOCK_BYTES, Device, DeviceError, DeviceOp, Durability, Lba, SECTOR_BYTES,
+};
 use ashlar_drive::{Drive, DriveWorld, OpenMode};
 use ashlar_format::codec::crc32c;
 use ashlar_format::heartbeat::Heartbeat;
@@ -100,8 +102,12 @@ impl Closed {
         let spec = format!("mem:{drive_bytes}").parse().expect("a drive");
         let open = |_| Drive::open(&spec, OpenMode::Existing).expect("memory");
         let drives: Vec<Drive> = (0..count).map(open).collect();
-        let new =
-            NewPool { name: "tank".to_owned(), level, chunk_bytes: Some(64 << 10), segment_numbers: None };
+        let new = NewPool {
+            name: "tank".to_owned(),
+            level,
+            chunk_bytes: Some(64 << 10),
+            segment_numbers: None,
+        };
         create(&DriveWorld, &new, drives.clone()).await.expect("good drives");
         let mut found = Vec::new();
         for device in &drives {
@@ -110,8 +116,11 @@ impl Closed {
             found.push(FoundDrive { superblock, device: device.clone() });
         }
         // Every leaf of the table that changes is a page, and updates soon go to runs.
-        let options =
-            StoreOptions { table_inline_bytes_max: 0, map_memory_bytes: 16 << 10, ..StoreOptions::default() };
+        let options = StoreOptions {
+            table_inline_bytes_max: 0,
+            map_memory_bytes: 16 << 10,
+            ..StoreOptions::default()
+        };
         let opened = Store::open(&DriveWorld, found, options, OpenPolicy::Whole).await;
         work(&opened.expect("good drives").0).await;
         let still = |drive| TestDrive { drive, unreadable: Rc::default() };
@@ -125,9 +134,14 @@ impl Closed {
     /// What a check of some of the drives comes to.
     pub async fn check_some(&self, which: impl Fn(usize) -> bool) -> Result<Report, Refused> {
         let given = self.drives.iter().enumerate().filter(|(nth, _)| which(*nth));
-        let given = given.map(|(nth, drive)| Given { name: format!("d{nth}"), device: drive.clone() });
-        check(given.collect(), &Options { places_bytes_max: 4 << 10, segments_at_a_time: 3 }, &Unwatched)
-            .await
+        let given =
+            given.map(|(nth, drive)| Given { name: format!("d{nth}"), device: drive.clone() });
+        check(
+            given.collect(),
+            &Options { places_bytes_max: 4 << 10, segments_at_a_time: 3 },
+            &Unwatched,
+        )
+        .await
     }
 
     pub async fn read(&self, drive: usize, offset: u64, bytes: usize) -> Vec<u8> {
@@ -142,7 +156,12 @@ impl Closed {
     }
 
     /// Changes a sector, and returns what it was.
-    pub async fn change(&self, drive: usize, offset: u64, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    pub async fn change(
+        &self,
+        drive: usize,
+        offset: u64,
+        change: impl FnOnce(&mut [u8]),
+    ) -> Vec<u8> {
         let start = offset / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         let before = self.read(drive, start, SECTOR_BYTES).await;
         let mut after = before.clone();
@@ -230,7 +249,10 @@ async fn fill(store: &Store<DriveWorld>, end: End) {
     let volume = store.create_volume(GROUPS << 18, true, Bytes::new()).await.expect("room");
     let mut random = ashlar_block::XorShift::new(7);
     for gib in 0..GROUPS {
-        store.write(volume, Lba(gib << 18), vec![gib as u8 + 1; BLOCK_BYTES].into()).await.expect("room");
+        store
+            .write(volume, Lba(gib << 18), vec![gib as u8 + 1; BLOCK_BYTES].into())
+            .await
+            .expect("room");
     }
     for round in 0..6u64 {
         for nth in 0..60u64 {

@@ -15,8 +15,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let bytes = Bytes::from_request(request, state).await;
-        let bytes =
-            bytes.map_err(|_| invalid("the body cannot be read: it is cut off, or has more than 2MiB"))?;
+        let bytes = bytes.map_err(|_| {
+            invalid("the body cannot be read: it is cut off, or has more than 2MiB")
+        })?;
         understand(&bytes).map(Body).map_err(invalid)
     }
 }
@@ -33,12 +34,17 @@ fn understand<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
         return Err("the request has no body, and needs an object in JSON".to_owned());
     }
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        format!("the body is not JSON: it goes wrong at line {}, column {}", error.line(), error.column())
+        format!(
+            "the body is not JSON: it goes wrong at line {}, column {}",
+            error.line(),
+            error.column()
+        )
     })?;
     let Value::Object(fields) = value else {
         return Err(format!("the body is {}, and has to be an object", kind_of(&value)));
     };
-    T::deserialize(Value::Object(fields.clone())).map_err(|error| in_words::<T>(&error.to_string(), &fields))
+    T::deserialize(Value::Object(fields.clone()))
+        .map_err(|error| in_words::<T>(&error.to_string(), &fields))
 }
 
 fn kind_of(value: &Value) -> &'static str {
@@ -54,7 +60,8 @@ fn kind_of(value: &Value) -> &'static str {
 
 /// What the decoder says of the fields, in our words.
 fn in_words<T: DeserializeOwned>(said: &str, fields: &Map<String, Value>) -> String {
-    let quoted = |said: &str| said.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let quoted =
+        |said: &str| said.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if said.starts_with("missing field") {
         return format!("the body lacks '{}'", quoted(said).join("', '"));
     }
@@ -62,9 +69,13 @@ fn in_words<T: DeserializeOwned>(said: &str, fields: &Map<String, Value>) -> Str
         let mut known = quoted(said);
         let unknown = if known.is_empty() { String::new() } else { known.remove(0) };
         let unknown = unknown.escape_default().to_string();
-        return format!("the body has '{unknown}', which is unknown here: it may have {}", known.join(", "));
+        return format!(
+            "the body has '{unknown}', which is unknown here: it may have {}",
+            known.join(", ")
+        );
     }
-    let wanted = said.rsplit_once("expected ").map_or("something else", |(_, wanted)| in_our_terms(wanted));
+    let wanted =
+        said.rsplit_once("expected ").map_or("something else", |(_, wanted)| in_our_terms(wanted));
     let Some((name, value)) = culprit::<T>(said, fields) else {
         return format!("the body has something where {wanted} has to be");
     };

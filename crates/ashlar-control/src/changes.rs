@@ -82,8 +82,11 @@ impl Change {
             None => format!("refused: {}", response.status()),
         };
         let severity = if is_done { Severity::Info } else { Severity::Warning };
-        let happening =
-            Happening::new(severity, "change", format!("{} by {}: {result}", self.what(), self.peer));
+        let happening = Happening::new(
+            severity,
+            "change",
+            format!("{} by {}: {result}", self.what(), self.peer),
+        );
         Some(Happening {
             operation: Some(self.operation.to_owned()),
             result: Some(if is_done { "done" } else { "refused" }.to_owned()),
@@ -132,7 +135,9 @@ fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static s
         ("POST", ["pools", _, "spares"]) => "pool spare add",
         ("POST", ["pools", _, "remove-spare"]) => "pool spare remove",
         ("POST", ["pools", _, "fail-drive"]) => "drive fail",
-        ("POST", ["pools", _, "remove-drive"]) if asked["cancel"] == true => "pool remove-drive --cancel",
+        ("POST", ["pools", _, "remove-drive"]) if asked["cancel"] == true => {
+            "pool remove-drive --cancel"
+        }
         ("POST", ["pools", _, "remove-drive"]) => "pool remove-drive",
         ("POST", ["pools", _, "return-drive"]) => "drive return",
         ("POST", ["pools", _, "replace-drive"]) => "pool replace",

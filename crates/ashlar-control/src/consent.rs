@@ -37,10 +37,14 @@ impl Consent {
     pub fn check(self, costs: impl FnOnce() -> String) -> Result<(), ApiError> {
         match self {
             Consent::Given => Ok(()),
-            Consent::Missing => Err(ApiError::new(ErrorKind::Conflict, CONFIRMATION_NEEDED, costs())
-                .with_hint(format!(
-                    "add --yes to consent; clients of the API repeat the request with ?{CONFIRM}"
-                ))),
+            Consent::Missing => Err(ApiError::new(
+                ErrorKind::Conflict,
+                CONFIRMATION_NEEDED,
+                costs(),
+            )
+            .with_hint(format!(
+                "add --yes to consent; clients of the API repeat the request with ?{CONFIRM}"
+            ))),
         }
     }
 }
@@ -53,7 +57,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Consent {
             "" | "confirm=false" => Ok(Consent::Missing),
             CONFIRM => Ok(Consent::Given),
             other => {
-                let why = format!("'{other}' is not understood: the query may be {CONFIRM}, or nothing");
+                let why =
+                    format!("'{other}' is not understood: the query may be {CONFIRM}, or nothing");
                 Err(ApiError::new(ErrorKind::Invalid, "invalid_query", why))
             }
         }

@@ -5,9 +5,9 @@ use futures_util::future::BoxFuture;
 use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
-    Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
+    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
+    ReturnDrive, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -98,7 +98,12 @@ pub trait NodeApi: Send + Sync + 'static {
     /// Gives a drive of a pool up as if it had been pulled.
     fn fail_drive(&self, pool: String, request: FailDrive, consent: Consent) -> Answer<'_, Pool>;
     /// Removes a drive of a pool once what lives on it is on others.
-    fn remove_drive(&self, pool: String, request: RemoveDrive, consent: Consent) -> Answer<'_, Pool>;
+    fn remove_drive(
+        &self,
+        pool: String,
+        request: RemoveDrive,
+        consent: Consent,
+    ) -> Answer<'_, Pool>;
     /// Takes a drive back that a pool has lost.
     fn return_drive(&self, pool: String, request: ReturnDrive) -> Answer<'_, Pool>;
     /// Takes a drive into a pool instead of another one.
@@ -128,8 +133,19 @@ pub trait NodeApi: Send + Sync + 'static {
     /// Deletes a volume.
     fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()>;
     /// Lets hosts see a volume.
-    fn allow(&self, pool: String, volume: String, request: NameHosts, consent: Consent)
-    -> Answer<'_, Volume>;
+    fn allow(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Answer<'_, Volume>;
     /// Lets hosts no longer see a volume.
-    fn deny(&self, pool: String, volume: String, request: NameHosts, consent: Consent) -> Answer<'_, Volume>;
+    fn deny(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Answer<'_, Volume>;
 }

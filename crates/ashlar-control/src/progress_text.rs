@@ -47,7 +47,11 @@ impl From<&Progress> for ProgressText {
 
 impl From<&Scrub> for ProgressText {
     fn from(scrub: &Scrub) -> Self {
-        ProgressText { left_bytes: scrub.left_bytes, eta_seconds: scrub.eta_seconds, obstacle: None }
+        ProgressText {
+            left_bytes: scrub.left_bytes,
+            eta_seconds: scrub.eta_seconds,
+            obstacle: None,
+        }
     }
 }
 

@@ -18,9 +18,9 @@ use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::node_api::NodeApi;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
-    Version, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
+    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
+    ReturnDrive, Status, Version, Volume,
 };
 
 use crate::watch::Watcher;
@@ -138,7 +138,8 @@ async fn in_one_shape(response: Response) -> Response {
 
 fn find<T>(all: Vec<T>, kind: &str, name: &str, wanted: impl Fn(&T) -> bool) -> Answer<T> {
     let missing = || {
-        let why = format!("there is no {kind} '{name}' here: `ashlar {kind} list` shows which there are");
+        let why =
+            format!("there is no {kind} '{name}' here: `ashlar {kind} list` shows which there are");
         ApiError::new(ErrorKind::NotFound, &format!("no_such_{kind}"), why)
     };
     all.into_iter().find(wanted).map(Json).ok_or_else(missing)
@@ -197,7 +198,11 @@ async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
 /// Changes what an operator has chosen for a pool.
 #[utoipa::path(patch, path = "/pools/{pool}", request_body = ChangePool, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn change_pool(State(node): Node, Path(pool): Path<String>, body: Body<ChangePool>) -> Answer<Pool> {
+async fn change_pool(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<ChangePool>,
+) -> Answer<Pool> {
     let Body(request) = body;
     node.change_pool(pool, request).await.map(Json)
 }
@@ -281,7 +286,11 @@ async fn release_reserve(State(node): Node, Path(pool): Path<String>) -> Answer<
 /// Takes a drive into a pool: what it held is lost.
 #[utoipa::path(post, path = "/pools/{pool}/drives", request_body = NameDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
+async fn add_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<NameDrive>,
+) -> Answer<Pool> {
     let Body(request) = body;
     node.add_drive(pool, request).await.map(Json)
 }
@@ -289,7 +298,11 @@ async fn add_drive(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 /// Gives a pool a spare: a drive that is taken once one is lost.
 #[utoipa::path(post, path = "/pools/{pool}/spares", request_body = NameDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameDrive>) -> Answer<Pool> {
+async fn add_spare(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<NameDrive>,
+) -> Answer<Pool> {
     let Body(request) = body;
     node.add_spare(pool, request).await.map(Json)
 }
@@ -297,7 +310,11 @@ async fn add_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameD
 /// Takes a spare from a pool; the drive is nobody's then.
 #[utoipa::path(post, path = "/pools/{pool}/remove-spare", request_body = NameSpare, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn remove_spare(State(node): Node, Path(pool): Path<String>, body: Body<NameSpare>) -> Answer<Pool> {
+async fn remove_spare(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<NameSpare>,
+) -> Answer<Pool> {
     let Body(request) = body;
     node.remove_spare(pool, request).await.map(Json)
 }
@@ -331,7 +348,11 @@ async fn remove_drive(
 /// Takes a drive back that a pool has lost: what it has missed is restored.
 #[utoipa::path(post, path = "/pools/{pool}/return-drive", request_body = ReturnDrive, params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
-async fn return_drive(State(node): Node, Path(pool): Path<String>, body: Body<ReturnDrive>) -> Answer<Pool> {
+async fn return_drive(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<ReturnDrive>,
+) -> Answer<Pool> {
     let Body(request) = body;
     node.return_drive(pool, request).await.map(Json)
 }
@@ -376,7 +397,11 @@ async fn inspect_drive(State(node): Node, body: Body<NameDrive>) -> Answer<Drive
 /// Takes a pool's label off a drive. Answers what it held.
 #[utoipa::path(post, path = "/drives/label-clear", request_body = NameDrive, params(("confirm" = Option<bool>, Query)),
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
-async fn clear_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
+async fn clear_label(
+    State(node): Node,
+    consent: Consent,
+    body: Body<NameDrive>,
+) -> Answer<DriveInfo> {
     let Body(request) = body;
     node.clear_label(request, consent).await.map(Json)
 }
@@ -385,7 +410,11 @@ async fn clear_label(State(node): Node, consent: Consent, body: Body<NameDrive>)
 /// Answers what the drive holds then.
 #[utoipa::path(post, path = "/drives/label-restore", request_body = NameDrive, params(("confirm" = Option<bool>, Query)),
     responses((status = 200, body = DriveInfo), (status = "4XX", body = ErrorBody)))]
-async fn restore_label(State(node): Node, consent: Consent, body: Body<NameDrive>) -> Answer<DriveInfo> {
+async fn restore_label(
+    State(node): Node,
+    consent: Consent,
+    body: Body<NameDrive>,
+) -> Answer<DriveInfo> {
     let Body(request) = body;
     node.restore_label(request, consent).await.map(Json)
 }

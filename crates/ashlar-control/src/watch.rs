@@ -74,8 +74,10 @@ impl Watcher {
     pub fn new(node_api: Arc<dyn NodeApi>, warnings: Vec<(&'static str, String)>) -> Self {
         let log = Arc::new(EventLog::new());
         let version = env!("CARGO_PKG_VERSION");
-        let started = Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));
-        let warnings = warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
+        let started =
+            Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));
+        let warnings =
+            warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings).collect());
         Watcher { node_api, log, seen: Mutex::default(), changes: Default::default() }
     }
@@ -113,16 +115,22 @@ impl Watcher {
     }
 
     fn tell_untold_changes(&self) {
-        let untold = self.changes.lock().expect("no holder of the lock panics").take_untold(Instant::now());
+        let untold =
+            self.changes.lock().expect("no holder of the lock panics").take_untold(Instant::now());
         if untold > 0 {
-            let message = format!("{untold} more changes were asked for, and are not told of one by one");
+            let message =
+                format!("{untold} more changes were asked for, and are not told of one by one");
             self.log.add(vec![Happening::new(Severity::Info, "changes", message)]);
         }
     }
 
     /// The daemon ends: so do those that follow.
     pub fn end(&self) {
-        self.log.add(vec![Happening::new(Severity::Info, "daemon_stopping", "the daemon is stopping")]);
+        self.log.add(vec![Happening::new(
+            Severity::Info,
+            "daemon_stopping",
+            "the daemon is stopping",
+        )]);
         self.log.end();
     }
 }

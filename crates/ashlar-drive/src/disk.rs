@@ -47,7 +47,8 @@ impl Disk {
     ) -> (Result<(), DeviceError>, AlignedBuf) {
         let mut progress = Progress::new(DeviceOp::Read, offset, buf.len());
         while !progress.is_complete() {
-            let (result, returned) = self.file.read_at_into(progress.place(), buf, progress.done).await;
+            let (result, returned) =
+                self.file.read_at_into(progress.place(), buf, progress.done).await;
             buf = returned;
             if let Err(error) = progress.take(result) {
                 return (Err(error), buf);
@@ -111,7 +112,9 @@ impl Disk {
             Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS) => {
                 DeviceError::Unsupported(DeviceOp::Discard)
             }
-            errno => DeviceError::Os { op: DeviceOp::Discard, offset, errno: errno.unwrap_or(libc::EIO) },
+            errno => {
+                DeviceError::Os { op: DeviceOp::Discard, offset, errno: errno.unwrap_or(libc::EIO) }
+            }
         })
     }
 
@@ -146,7 +149,9 @@ impl Disk {
     }
 }
 
-async fn again_if_interrupted<F: Future<Output = io::Result<()>>>(begin: impl Fn() -> F) -> io::Result<()> {
+async fn again_if_interrupted<F: Future<Output = io::Result<()>>>(
+    begin: impl Fn() -> F,
+) -> io::Result<()> {
     loop {
         match begin().await {
             Err(error) if is_transient(&error) => {}
@@ -190,7 +195,8 @@ impl Progress {
             Err(error) => return Err(of_os(self.op, self.offset, &error)),
         };
         let reached = self.done + count;
-        let counts = if reached == self.asked { reached } else { reached / SECTOR_BYTES * SECTOR_BYTES };
+        let counts =
+            if reached == self.asked { reached } else { reached / SECTOR_BYTES * SECTOR_BYTES };
         if counts == self.done {
             return Err(DeviceError::Short {
                 op: self.op,

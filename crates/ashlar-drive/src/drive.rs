@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{
-    AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice, SECTOR_BYTES,
+    AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice,
+    SECTOR_BYTES,
 };
 use ashlar_reactor::{mailbox, now, sleep_until};
 use bytes::Bytes;
@@ -82,14 +83,20 @@ impl Drive {
     /// If no reactor runs on this thread.
     pub fn open(spec: &DriveSpec, mode: OpenMode) -> Result<Self, OpenError> {
         match spec {
-            DriveSpec::Block { .. } | DriveSpec::File { .. } => open::open(spec, mode).map(Self::of_opened),
+            DriveSpec::Block { .. } | DriveSpec::File { .. } => {
+                open::open(spec, mode).map(Self::of_opened)
+            }
             DriveSpec::Memory { size, touched, .. } => {
                 let profile = open::profile_of(spec)?;
                 let info = open::memory_info(DriveKind::Memory, *size);
                 // Its memory is to stay taken.
                 let info = DriveInfo { discards: !touched, ..info };
                 let info = open::as_modelled(info, spec, profile.as_ref());
-                let memory = if *touched { MemoryDevice::touched(size.0) } else { MemoryDevice::new(size.0) };
+                let memory = if *touched {
+                    MemoryDevice::touched(size.0)
+                } else {
+                    MemoryDevice::new(size.0)
+                };
                 Ok(Self::new(info, profile, Backend::Memory(memory)))
             }
             DriveSpec::Null { size } => {
@@ -144,7 +151,8 @@ impl Drive {
         let size = || Arc::new(AtomicU64::new(info.size_bytes));
         let (size_bytes, seen_bytes) = (size(), size());
         let (counters, health) = (Arc::default(), Arc::default());
-        let common = Common { info: Arc::new(info), counters, health, model, size_bytes, seen_bytes };
+        let common =
+            Common { info: Arc::new(info), counters, health, model, size_bytes, seen_bytes };
         Drive { common, backend: Rc::new(backend), faults: None }
     }
 
@@ -254,7 +262,9 @@ impl Drive {
         self.common.counters.of(op).note(result.is_ok(), bytes, now().since(began));
         let health = &self.common.health;
         match &result {
-            Err(error) if ends_trust(op, stable && health.has_unflushed(), error) => self.latch(error),
+            Err(error) if ends_trust(op, stable && health.has_unflushed(), error) => {
+                self.latch(error)
+            }
             _ => {}
         }
         // Another operation may have ended the trust while this one was under way.
@@ -305,7 +315,8 @@ impl Drive {
         let service = self.service(DeviceOp::Write, offset, data.len() as u64);
         let written = match &*self.backend {
             Backend::Disk(disk) => {
-                disk.write(offset, data, self.writes_through(durability), &self.common.counters).await
+                disk.write(offset, data, self.writes_through(durability), &self.common.counters)
+                    .await
             }
             Backend::Memory(memory) => memory.write(offset, data, durability).await,
             Backend::Null(null) => null.write(offset, data, durability).await,
@@ -314,7 +325,11 @@ impl Drive {
         written
     }
 
-    async fn read_backend(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
+    async fn read_backend(
+        &self,
+        offset: u64,
+        buf: AlignedBuf,
+    ) -> (Result<(), DeviceError>, AlignedBuf) {
         if let Err(error) = self.admit(DeviceOp::Read, offset, buf.len() as u64).await {
             return (Err(error), buf);
         }
@@ -375,7 +390,12 @@ impl Device for Drive {
         (self.settle(DeviceOp::Read, bytes, began, false, result), buf)
     }
 
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+    async fn write(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
         let (began, bytes) = (now(), data.len() as u64);
         let result = self.write_tracked(offset, data, durability).await;
         let stable = self.writes_through(durability);

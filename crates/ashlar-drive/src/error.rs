@@ -73,7 +73,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// A file that was to be there has another size than is said of it.
-    #[error("{}: the file has {found} and should have {said}: it was cut off or replaced", shown(path))]
+    #[error(
+        "{}: the file has {found} and should have {said}: it was cut off or replaced",
+        shown(path)
+    )]
     SizeChanged {
         /// The file.
         path: PathBuf,

@@ -100,7 +100,8 @@ struct Failing {
 impl Failing {
     fn meets(&self, op: DeviceOp, range: &Range<u64>) -> bool {
         self.op == op
-            && (op == DeviceOp::Flush || (self.range.start < range.end && range.start < self.range.end))
+            && (op == DeviceOp::Flush
+                || (self.range.start < range.end && range.start < self.range.end))
     }
 }
 

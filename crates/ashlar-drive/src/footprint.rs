@@ -73,16 +73,25 @@ impl Machine {
     /// nor a file.
     pub fn footprint(&self, path: &Path) -> Option<Footprint> {
         let own = ground_of(path)?;
-        let mut footprint = Footprint { own: own.clone(), below: BTreeSet::new(), takes: Vec::new() };
+        let mut footprint =
+            Footprint { own: own.clone(), below: BTreeSet::new(), takes: Vec::new() };
         match own {
-            Ground::Device(number) => self.look_below(number, 0..u64::MAX, DEPTH_MAX, &mut footprint),
+            Ground::Device(number) => {
+                self.look_below(number, 0..u64::MAX, DEPTH_MAX, &mut footprint)
+            }
             ground => footprint.takes.push((ground, 0..u64::MAX)),
         }
         Some(footprint)
     }
 
     /// Adds what the device lies on. `part`: of the device, what the drive in question takes of it.
-    fn look_below(&self, number: DeviceNumber, part: Range<u64>, depth: usize, found: &mut Footprint) {
+    fn look_below(
+        &self,
+        number: DeviceNumber,
+        part: Range<u64>,
+        depth: usize,
+        found: &mut Footprint,
+    ) {
         let Some(stack) = self.stack(number).filter(|_| depth > 0) else { return };
         for below in stack.below {
             found.below.insert(Ground::Device(below));

@@ -141,7 +141,8 @@ pub fn identify(first: &[u8], last: &[u8], size_bytes: u64) -> Option<ForeignCon
 pub async fn probe_foreign(drive: &impl Device) -> Result<Option<ForeignContent>, DeviceError> {
     let size_bytes = drive.size_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
     let probed = size_bytes.min(PROBED_BYTES as u64);
-    let (first, last) = (read(drive, 0, probed).await?, read(drive, size_bytes - probed, probed).await?);
+    let (first, last) =
+        (read(drive, 0, probed).await?, read(drive, size_bytes - probed, probed).await?);
     Ok(identify(&first, &last, size_bytes))
 }
 

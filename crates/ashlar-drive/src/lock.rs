@@ -19,12 +19,20 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 /// some of its drives. And a process that is being started has a copy of everything its parent had
 /// open, until it becomes another program. Who only reads the file, as a look at its label does,
 /// has no lock, and keeps nobody from waiting.
-pub(crate) fn lock_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
+pub(crate) fn lock_when_left(
+    file: impl AsFd,
+    stat: &Stat,
+    wait_max: Duration,
+) -> Result<bool, Errno> {
     when_left(file, stat, wait_max, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// The same with a lock that any number of readers may have, and nobody who writes beside them.
-pub(crate) fn share_when_left(file: impl AsFd, stat: &Stat, wait_max: Duration) -> Result<bool, Errno> {
+pub(crate) fn share_when_left(
+    file: impl AsFd,
+    stat: &Stat,
+    wait_max: Duration,
+) -> Result<bool, Errno> {
     when_left(file, stat, wait_max, FlockOperation::NonBlockingLockShared)
 }
 
@@ -54,19 +62,23 @@ pub fn has_open(pid: u32, file: impl AsFd) -> bool {
 fn has_locked(pid: u32, file: impl AsFd) -> bool {
     any_descriptor(pid, file.as_fd(), |descriptor| {
         let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}"));
-        info.is_ok_and(|info| info.lines().any(|line| line.starts_with("lock:") && line.contains("FLOCK")))
+        info.is_ok_and(|info| {
+            info.lines().any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
+        })
     })
 }
 
 /// Whether the process lives and `is_meant` holds for one of its descriptors of the file, this one
 /// excepted.
 fn any_descriptor(pid: u32, file: BorrowedFd<'_>, is_meant: impl Fn(&str) -> bool) -> bool {
-    let (Ok(descriptors), Ok(wanted)) = (fs::read_dir(format!("/proc/{pid}/fd")), rustix::fs::fstat(file))
+    let (Ok(descriptors), Ok(wanted)) =
+        (fs::read_dir(format!("/proc/{pid}/fd")), rustix::fs::fstat(file))
     else {
         return is_alive(pid);
     };
     let ours = (pid == std::process::id()).then(|| file.as_raw_fd().to_string());
-    let is_wanted = |found: fs::Metadata| (found.dev(), found.ino()) == (wanted.st_dev, wanted.st_ino);
+    let is_wanted =
+        |found: fs::Metadata| (found.dev(), found.ino()) == (wanted.st_dev, wanted.st_ino);
     descriptors.flatten().any(|entry| {
         let descriptor = entry.file_name().to_string_lossy().into_owned();
         let is_other = ours.as_ref() != Some(&descriptor);
@@ -110,7 +122,8 @@ pub(crate) fn holder_of_part(stat: &Stat) -> Option<String> {
 }
 
 fn locker(stat: &Stat) -> Option<u32> {
-    pid_in(&all_locks(), &["FLOCK"], stat.st_dev, stat.st_ino).and_then(|pid| u32::try_from(pid).ok())
+    pid_in(&all_locks(), &["FLOCK"], stat.st_dev, stat.st_ino)
+        .and_then(|pid| u32::try_from(pid).ok())
 }
 
 fn all_locks() -> String {

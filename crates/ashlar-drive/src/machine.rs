@@ -131,15 +131,18 @@ impl Machine {
         let dir = self.dir(number).canonicalize().ok()?;
         let name = dir.file_name()?.to_str()?.to_owned();
         let said = self.text(&dir.join("uevent")).unwrap_or_default();
-        let said: BTreeMap<&str, &str> = said.lines().filter_map(|line| line.split_once('=')).collect();
+        let said: BTreeMap<&str, &str> =
+            said.lines().filter_map(|line| line.split_once('=')).collect();
         let diskseq = said.get("DISKSEQ").and_then(|text| text.parse().ok());
-        let node = said.get("DEVNAME").map_or_else(|| name.replace('!', "/"), |node| (*node).to_owned());
+        let node =
+            said.get("DEVNAME").map_or_else(|| name.replace('!', "/"), |node| (*node).to_owned());
         Some(BlockDevice {
             number,
             node: self.dev.join(node),
             diskseq: diskseq.or_else(|| self.diskseq(number)),
             holders: self.names_in(&dir.join("holders")),
-            is_suspended: name.starts_with("dm-") && self.number_in(&dir.join("dm/suspended")) == Some(1),
+            is_suspended: name.starts_with("dm-")
+                && self.number_in(&dir.join("dm/suspended")) == Some(1),
             subsystem_nqn: name.starts_with("nvme").then(|| self.subsystem_nqn(&dir)).flatten(),
             name,
         })
@@ -178,7 +181,10 @@ impl Machine {
     pub(crate) fn stack(&self, number: DeviceNumber) -> Option<Stack> {
         let dir = self.dir(number).canonicalize().ok()?;
         let disk = dir.parent().filter(|_| dir.join("partition").exists());
-        let slaves = self.names_in(&dir.join("slaves")).into_iter().map(|name| dir.join("slaves").join(name));
+        let slaves = self
+            .names_in(&dir.join("slaves"))
+            .into_iter()
+            .map(|name| dir.join("slaves").join(name));
         let below = disk.map(Path::to_owned).into_iter().chain(slaves);
         let wwid = || self.text(&dir.join("wwid")).or_else(|| self.text(&dir.join("device/wwid")));
         Some(Stack {

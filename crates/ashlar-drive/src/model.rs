@@ -72,7 +72,9 @@ impl Timing {
     /// An operation begins: when it is to end.
     pub fn begin(&mut self, now: Nanos, op: DeviceOp, offset: u64, bytes: u64) -> Nanos {
         match op {
-            DeviceOp::Read if self.profile.rotational => self.turn(now, self.profile.read_us, offset, bytes),
+            DeviceOp::Read if self.profile.rotational => {
+                self.turn(now, self.profile.read_us, offset, bytes)
+            }
             DeviceOp::Write if self.profile.rotational => {
                 self.turn(now, self.profile.write_us, offset, bytes)
             }
@@ -94,7 +96,8 @@ impl Timing {
 
     /// It ends once there is room for it in the cache.
     fn write(&mut self, now: Nanos, offset: u64, bytes: u64) -> Nanos {
-        let Profile { write_us, write_mb_per_s, write_cache_mib, random_write_cost, .. } = self.profile;
+        let Profile { write_us, write_mb_per_s, write_cache_mib, random_write_cost, .. } =
+            self.profile;
         let cost = if self.goes_on(offset, bytes) { 1.0 } else { random_write_cost };
         let on_media = (nanos_of(bytes, write_mb_per_s) as f64 * cost) as u64;
         self.write_way = after(now.max(self.write_way), on_media);
@@ -118,11 +121,14 @@ impl Timing {
         let way = offset.abs_diff(self.arm_at) as f64 / self.size_bytes.max(1) as f64;
         let arm_us = match offset == self.arm_at {
             true => 0,
-            false => (self.profile.seek_us as f64 * way.sqrt()) as u64 + self.profile.rotation_us / 2,
+            false => {
+                (self.profile.seek_us as f64 * way.sqrt()) as u64 + self.profile.rotation_us / 2
+            }
         };
         self.arm_at = offset + bytes;
         let unit = self.units.first_mut().expect("there is one");
-        let busy = (overhead_us + arm_us) * NANOS_PER_MICRO + nanos_of(bytes, self.profile.read_mb_per_s);
+        let busy =
+            (overhead_us + arm_us) * NANOS_PER_MICRO + nanos_of(bytes, self.profile.read_mb_per_s);
         *unit = after(now.max(*unit), busy);
         *unit
     }

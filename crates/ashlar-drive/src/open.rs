@@ -57,7 +57,11 @@ pub(crate) fn profile_of(spec: &DriveSpec) -> Result<Option<Profile>, OpenError>
 }
 
 /// Wherever a modelled drive is shown, it says that it is one.
-pub(crate) fn as_modelled(info: DriveInfo, spec: &DriveSpec, profile: Option<&Profile>) -> DriveInfo {
+pub(crate) fn as_modelled(
+    info: DriveInfo,
+    spec: &DriveSpec,
+    profile: Option<&Profile>,
+) -> DriveInfo {
     match (spec.model(), profile) {
         (Some(name), Some(profile)) => DriveInfo {
             model: Some(format!("modelled {name}")),
@@ -79,7 +83,9 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
     // our kind.
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::BUSY => OpenError::InUse { path: path.to_owned(), holder: users::user_of_device(&found) },
+        Errno::BUSY => {
+            OpenError::InUse { path: path.to_owned(), holder: users::user_of_device(&found) }
+        }
         errno => cannot(path, "opening it", errno),
     })?;
     lock_or_name_holder(path, &descriptor)?;
@@ -99,7 +105,10 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Opened, OpenError> {
     let failed = |errno| cannot(path, "locking it", errno);
     let stat = rustix::fs::fstat(&descriptor).map_err(failed)?;
     if !lock::share_when_left(&descriptor, &stat, LEFT_LOCK_WAIT_MAX).map_err(failed)? {
-        return Err(OpenError::InUse { path: path.to_owned(), holder: lock::holder_of_lock(&stat) });
+        return Err(OpenError::InUse {
+            path: path.to_owned(),
+            holder: lock::holder_of_lock(&stat),
+        });
     }
     let info = match kind {
         FileType::BlockDevice => DriveInfo { direct, ..block_info(path, &descriptor, &stat)? },
@@ -118,7 +127,10 @@ fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInf
             .map_err(|errno| cannot(path, "asking for its sectors", errno))?,
     };
     if logical_sector_bytes as usize > SECTOR_BYTES {
-        return Err(OpenError::SectorsTooLarge { path: path.to_owned(), sector_bytes: logical_sector_bytes });
+        return Err(OpenError::SectorsTooLarge {
+            path: path.to_owned(),
+            sector_bytes: logical_sector_bytes,
+        });
     }
     Ok(DriveInfo {
         path: Some(path.to_owned()),
@@ -164,7 +176,8 @@ pub(crate) fn open_file(
     }
     let (descriptor, direct) = open_direct_if_possible(path)?;
     lock_or_name_holder(path, &descriptor)?;
-    let stat = rustix::fs::fstat(&descriptor).map_err(|errno| cannot(path, "asking for its size", errno))?;
+    let stat = rustix::fs::fstat(&descriptor)
+        .map_err(|errno| cannot(path, "asking for its size", errno))?;
     check_size(path, ByteSize(stat.st_size as u64), size, mode)?;
     let info = file_info(path, &stat, mode, direct)?;
     Ok(Opened { descriptor, info, profile: None })
@@ -179,7 +192,9 @@ fn check_size(
     mode: OpenMode,
 ) -> Result<(), OpenError> {
     let has_grown = |asked: &ByteSize| mode == OpenMode::Existing && found.0 > asked.0;
-    let Some(asked) = asked.filter(|asked| *asked != found && !has_grown(asked)) else { return Ok(()) };
+    let Some(asked) = asked.filter(|asked| *asked != found && !has_grown(asked)) else {
+        return Ok(());
+    };
     let path = path.to_owned();
     Err(match mode {
         OpenMode::CreateIfMissing => OpenError::SizeDiffers { path, found, asked },
@@ -187,7 +202,12 @@ fn check_size(
     })
 }
 
-fn file_info(path: &Path, stat: &Stat, mode: OpenMode, direct: bool) -> Result<DriveInfo, OpenError> {
+fn file_info(
+    path: &Path,
+    stat: &Stat,
+    mode: OpenMode,
+    direct: bool,
+) -> Result<DriveInfo, OpenError> {
     let bytes = stat.st_size as u64;
     let size_bytes = bytes / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
     // One that is a drive already may have grown by anything.
@@ -236,8 +256,8 @@ fn open_direct(path: &Path, access: OFlags) -> Result<(OwnedFd, bool), OpenError
         Ok(_) | Err(Errno::INVAL) => {}
         Err(errno) => return Err(cannot(path, "opening it", errno)),
     }
-    let descriptor =
-        rustix::fs::open(path, buffered, Mode::empty()).map_err(|errno| cannot(path, "opening it", errno))?;
+    let descriptor = rustix::fs::open(path, buffered, Mode::empty())
+        .map_err(|errno| cannot(path, "opening it", errno))?;
     Ok((descriptor, false))
 }
 
@@ -266,7 +286,8 @@ fn make_file(path: &Path, size: ByteSize, sparse: bool) -> Result<(), OpenError>
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
         .map_err(|errno| cannot(path, "making it", errno))?;
-    let made = set_size(path, &file, size, sparse, free).and_then(|()| make_durable(path, &file, parent));
+    let made =
+        set_size(path, &file, size, sparse, free).and_then(|()| make_durable(path, &file, parent));
     if made.is_err() {
         // Nobody has seen it yet; if it cannot be removed, the error below still tells the story.
         let _ = rustix::fs::unlink(path);
@@ -282,10 +303,13 @@ fn set_size(
     free: ByteSize,
 ) -> Result<(), OpenError> {
     if sparse {
-        return rustix::fs::ftruncate(file, size.0).map_err(|errno| cannot(path, "setting its size", errno));
+        return rustix::fs::ftruncate(file, size.0)
+            .map_err(|errno| cannot(path, "setting its size", errno));
     }
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size.0).map_err(|errno| match errno {
-        Errno::NOSPC | Errno::DQUOT => OpenError::NoRoom { path: path.to_owned(), asked: size, free },
+        Errno::NOSPC | Errno::DQUOT => {
+            OpenError::NoRoom { path: path.to_owned(), asked: size, free }
+        }
         Errno::OPNOTSUPP => OpenError::NoReservation { path: path.to_owned() },
         errno => cannot(path, "reserving its space", errno),
     })
@@ -295,8 +319,11 @@ fn set_size(
 fn make_durable(path: &Path, file: &OwnedFd, parent: &Path) -> Result<(), OpenError> {
     let sync = |errno| cannot(path, "making it durable", errno);
     rustix::fs::fsync(file).map_err(sync)?;
-    let directory =
-        rustix::fs::open(parent, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let directory = rustix::fs::open(
+        parent,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
     rustix::fs::fsync(directory.map_err(sync)?).map_err(sync)
 }
 

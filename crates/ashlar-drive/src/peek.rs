@@ -59,9 +59,10 @@ impl DriveMark {
                 DriveMark::Device { number, diskseq, .. },
                 DriveMark::Device { number: of, diskseq: seq, .. },
             ) => (number, diskseq) == (of, seq),
-            (DriveMark::File { device, inode, .. }, DriveMark::File { device: on, inode: of, .. }) => {
-                (device, inode) == (on, of)
-            }
+            (
+                DriveMark::File { device, inode, .. },
+                DriveMark::File { device: on, inode: of, .. },
+            ) => (device, inode) == (on, of),
             _ => false,
         }
     }
@@ -139,7 +140,10 @@ fn size_of(descriptor: &OwnedFd, found: &Stat) -> io::Result<u64> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::BlockDevice => Ok(rustix::fs::seek(descriptor, SeekFrom::End(0))?),
         FileType::RegularFile => Ok(found.st_size as u64),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a block device nor a regular file")),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "neither a block device nor a regular file",
+        )),
     }
 }
 

@@ -122,7 +122,10 @@ pub enum ParseDriveSpecError {
         nearest: u64,
     },
     /// Too small to be useful.
-    #[error("'{text}': {size} is too small for a drive: it needs at least {}", ByteSize(DRIVE_BYTES_MIN))]
+    #[error(
+        "'{text}': {size} is too small for a drive: it needs at least {}",
+        ByteSize(DRIVE_BYTES_MIN)
+    )]
     TooSmall {
         /// The whole text.
         text: String,
@@ -131,8 +134,7 @@ pub enum ParseDriveSpecError {
     },
 }
 
-const FILE_OPTIONS: &str =
-    "a file has size=SIZE, sparse=on|off and model=MODEL, and a comma within its path is written \\,";
+const FILE_OPTIONS: &str = "a file has size=SIZE, sparse=on|off and model=MODEL, and a comma within its path is written \\,";
 const MEMORY_OPTIONS: &str = "memory has a size, touched=on|off and model=MODEL";
 const SIZE_OPTION: &str = "it has size=SIZE alone";
 
@@ -185,7 +187,9 @@ fn parse_file(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError> 
     for part in options.iter().flat_map(|options| options.split(',')) {
         match part.split_once('=') {
             Some(("size", value)) => set(&mut size, parse_size(text, value)?, text, "size")?,
-            Some(("sparse", value)) => set(&mut sparse, parse_switch(text, value)?, text, "sparse")?,
+            Some(("sparse", value)) => {
+                set(&mut sparse, parse_switch(text, value)?, text, "sparse")?
+            }
             Some(("model", value)) => set(&mut model, parse_model(text, value)?, text, "model")?,
             _ => return Err(unknown_option(text, part, FILE_OPTIONS)),
         }
@@ -199,7 +203,9 @@ fn parse_memory(text: &str, rest: &str) -> Result<DriveSpec, ParseDriveSpecError
     let (mut touched, mut model) = (None, None);
     for part in parts {
         match part.split_once('=') {
-            Some(("touched", value)) => set(&mut touched, parse_switch(text, value)?, text, "touched")?,
+            Some(("touched", value)) => {
+                set(&mut touched, parse_switch(text, value)?, text, "touched")?
+            }
             Some(("model", value)) => set(&mut model, parse_model(text, value)?, text, "model")?,
             _ => return Err(unknown_option(text, part, MEMORY_OPTIONS)),
         }
@@ -237,12 +243,15 @@ fn parse_switch(text: &str, value: &str) -> Result<bool, ParseDriveSpecError> {
     match value {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(ParseDriveSpecError::NotOnOrOff { text: text.to_owned(), value: value.to_owned() }),
+        _ => {
+            Err(ParseDriveSpecError::NotOnOrOff { text: text.to_owned(), value: value.to_owned() })
+        }
     }
 }
 
 fn parse_model(text: &str, value: &str) -> Result<ModelName, ParseDriveSpecError> {
-    let unknown = || ParseDriveSpecError::UnknownModel { text: text.to_owned(), value: value.to_owned() };
+    let unknown =
+        || ParseDriveSpecError::UnknownModel { text: text.to_owned(), value: value.to_owned() };
     ModelName::parse(value).ok_or_else(unknown)
 }
 

@@ -75,7 +75,8 @@ fn changed_device(message: &[u8]) -> Option<DeviceNumber> {
         Some(_) => message.get(udev_properties_at(message)?..)?,
         None => message,
     };
-    let all = || properties.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
+    let all =
+        || properties.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
     let value = |key: &str| all().find_map(|text| text.strip_prefix(key)?.strip_prefix('='));
     if value("SUBSYSTEM") != Some("block") {
         return None;

@@ -45,7 +45,8 @@ pub(crate) fn user_of_device(node: &Stat) -> String {
 pub(crate) fn user_of_file(file: &Stat) -> Option<String> {
     let (machine, in_use) = (Machine::default(), InUse::now());
     let is_it = |path: &Path| {
-        fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (file.st_dev, file.st_ino))
+        fs::metadata(path)
+            .is_ok_and(|found| (found.dev(), found.ino()) == (file.st_dev, file.st_ino))
     };
     if in_use.swaps.iter().any(|path| is_it(path)) {
         return Some("it is used as swap space".to_owned());
@@ -54,8 +55,9 @@ pub(crate) fn user_of_file(file: &Stat) -> Option<String> {
     let user_of_loop = |(number, _): (DeviceNumber, PathBuf)| {
         let node = machine.describe(number)?.node;
         let used = use_of_device(&machine, &in_use, number);
-        let used =
-            used.or_else(|| is_open_exclusively(&node).then(|| "another process has it open".to_owned()))?;
+        let used = used.or_else(|| {
+            is_open_exclusively(&node).then(|| "another process has it open".to_owned())
+        })?;
         Some(format!("{} is this file, and {used}", node.display()))
     };
     loops.into_iter().find_map(user_of_loop).or_else(|| lock::holder_of_part(file))
@@ -63,7 +65,9 @@ pub(crate) fn user_of_file(file: &Stat) -> Option<String> {
 
 fn use_of_device(machine: &Machine, in_use: &InUse, number: DeviceNumber) -> Option<String> {
     let is_it = |path: &PathBuf| device_at(path) == Some(number);
-    if let Some(mount) = in_use.mounts.iter().find(|mount| mount.device == number || is_it(&mount.source)) {
+    if let Some(mount) =
+        in_use.mounts.iter().find(|mount| mount.device == number || is_it(&mount.source))
+    {
         return Some(format!("it is mounted on {}", mount.target));
     }
     if in_use.swaps.iter().any(is_it) {
@@ -74,7 +78,8 @@ fn use_of_device(machine: &Machine, in_use: &InUse, number: DeviceNumber) -> Opt
         return Some(format!("it is part of {}", holders.join(", ")));
     }
     let parts = machine.partitions(number).into_iter();
-    let mut used = parts.filter_map(|(part, name)| Some((name, use_of_device(machine, in_use, part)?)));
+    let mut used =
+        parts.filter_map(|(part, name)| Some((name, use_of_device(machine, in_use, part)?)));
     used.next().map(|(name, used)| format!("its partition {name} is in use: {used}"))
 }
 
@@ -97,7 +102,10 @@ impl InUse {
     /// `36 35 98:0 / /mnt rw,noatime master:1 - ext4 /dev/root rw`, and `/dev/sda2 partition
     /// 1048572 0 -2` below a line of titles.
     fn of(mountinfo: &str, swaps: &str) -> Self {
-        let swaps = swaps.lines().skip(1).filter_map(|line| Some(unescaped(line.split_whitespace().next()?)));
+        let swaps = swaps
+            .lines()
+            .skip(1)
+            .filter_map(|line| Some(unescaped(line.split_whitespace().next()?)));
         InUse {
             mounts: mountinfo.lines().filter_map(mount).collect(),
             swaps: swaps.map(PathBuf::from).collect(),
@@ -107,7 +115,9 @@ impl InUse {
 
 fn mount(line: &str) -> Option<Mount> {
     let (place, what) = line.split_once(" - ")?;
-    let [_, _, device, _, target, ..] = place.split(' ').collect::<Vec<_>>()[..] else { return None };
+    let [_, _, device, _, target, ..] = place.split(' ').collect::<Vec<_>>()[..] else {
+        return None;
+    };
     let (major, minor) = device.split_once(':')?;
     let device = DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? };
     let source = what.split(' ').nth(1)?;

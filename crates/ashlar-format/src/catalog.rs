@@ -48,7 +48,9 @@ impl VolumeEntry {
     /// Whether it is the same. Attributes that nobody has replaced are not compared byte by byte.
     pub(crate) fn is_as(&self, other: &Self) -> bool {
         let attributes = |entry: &Self| (entry.attributes.as_ptr(), entry.attributes.len());
-        let rest = |entry: &Self| (entry.family, entry.layer, entry.state, entry.blocks, entry.compression);
+        let rest = |entry: &Self| {
+            (entry.family, entry.layer, entry.state, entry.blocks, entry.compression)
+        };
         let are_one = attributes(self) == attributes(other);
         rest(self) == rest(other) && (are_one || self.attributes == other.attributes)
     }
@@ -174,7 +176,8 @@ impl Catalog {
         let layer = Layer(self.next_layer);
         self.layers.insert(layer, LayerEntry { family, parent: None, children: 0, made_at });
         let state = VolumeState::Live;
-        self.volumes.insert(id, VolumeEntry { family, layer, state, blocks, compression, attributes });
+        self.volumes
+            .insert(id, VolumeEntry { family, layer, state, blocks, compression, attributes });
         id
     }
 
@@ -187,9 +190,11 @@ impl Catalog {
 
     /// Whether hosts have a volume of the family.
     pub fn serves(&self, family: Family) -> bool {
-        let serves = |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;
+        let serves =
+            |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;
         // It is the one that began the family, most of the time.
-        self.volumes.get(&VolumeId(family.0)).is_some_and(serves) || self.volumes.values().any(serves)
+        self.volumes.get(&VolumeId(family.0)).is_some_and(serves)
+            || self.volumes.values().any(serves)
     }
 }
 

@@ -131,7 +131,8 @@ impl<'a> Reader<'a> {
         }
         let mut columns = Vec::with_capacity(count);
         for _ in 0..count {
-            columns.push(ChunkAddr { drive: ashlar_block::DriveId(self.u16()?), chunk: self.u32()? });
+            columns
+                .push(ChunkAddr { drive: ashlar_block::DriveId(self.u16()?), chunk: self.u32()? });
         }
         Ok(Geometry::new(columns.into(), usize::from(parity)))
     }

@@ -62,8 +62,9 @@ impl Features {
 
     /// Those of one word that this version does not know.
     pub fn unknown(&self, kind: FeatureKind) -> Vec<&Feature> {
-        let is_unknown =
-            |feature: &&Feature| feature.kind == kind && !KNOWN.contains(&(feature.kind, feature.bit));
+        let is_unknown = |feature: &&Feature| {
+            feature.kind == kind && !KNOWN.contains(&(feature.kind, feature.bit))
+        };
         self.0.iter().filter(is_unknown).collect()
     }
 
@@ -101,7 +102,9 @@ impl Features {
             let name = named.iter().find(|(place, _)| *place == (kind as usize, bit));
             name.map_or_else(|| format!("{kind:?} {bit}"), |(_, name)| name.clone())
         };
-        Ok(Features(features.map(|(kind, bit)| Feature { kind, bit, name: name_of(kind, bit) }).collect()))
+        Ok(Features(
+            features.map(|(kind, bit)| Feature { kind, bit, name: name_of(kind, bit) }).collect(),
+        ))
     }
 
     /// Bytes that they take.

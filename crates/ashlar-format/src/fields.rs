@@ -66,7 +66,9 @@ pub fn take_fields(
         match take(tag, &mut field)? {
             true if field.rest().is_empty() => {}
             true => return Err(r.malformed().into()),
-            false if tag & CRITICAL != 0 => return Err(FieldsError::Unknown { what, tag: tag & !CRITICAL }),
+            false if tag & CRITICAL != 0 => {
+                return Err(FieldsError::Unknown { what, tag: tag & !CRITICAL });
+            }
             false => kept.0.push((tag, Bytes::copy_from_slice(value))),
         }
     }

@@ -8,7 +8,9 @@ use ashlar_raid::Geometry;
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Location, SegmentId};
 use super::superblock::Secret;
-use crate::ids::{BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, SHARD_COUNT, ShardId};
+use crate::ids::{
+    BLOCKS_MAX, Family, GroupKey, Incarnation, Key, Layer, Lsn, SHARD_COUNT, ShardId,
+};
 
 const MAGIC: &[u8; 8] = b"ASHLBTCH";
 const MAC_AT: usize = 8;
@@ -156,7 +158,9 @@ pub struct Prelude {
 
 /// Bytes of a header with this many records.
 pub fn header_bytes(records: usize, geometry: Option<&Geometry>) -> usize {
-    FIXED_BYTES + records * RECORD_BYTES + geometry.map_or(0, |geometry| 2 + geometry.columns.len() * 6)
+    FIXED_BYTES
+        + records * RECORD_BYTES
+        + geometry.map_or(0, |geometry| 2 + geometry.columns.len() * 6)
 }
 
 /// The keyed MAC of a header whose MAC field is not looked at.
@@ -176,8 +180,13 @@ impl<R: Deref<Target = [Record]>> BatchHeader<R> {
         buf.clear();
         let mut w = Writer(buf);
         w.bytes(MAGIC).zeros(MAC_BYTES).u32(0).u32(self.rows).u32(self.segment.0).u32(self.row);
-        w.u64(self.incarnation.0).u64(self.first_lsn.0).u64(self.lsn.0).u64(self.complete_through.0);
-        w.u16(self.records.len() as u16).u8(if self.geometry.is_some() { FLAG_GEOMETRY } else { 0 }).zeros(5);
+        w.u64(self.incarnation.0)
+            .u64(self.first_lsn.0)
+            .u64(self.lsn.0)
+            .u64(self.complete_through.0);
+        w.u16(self.records.len() as u16)
+            .u8(if self.geometry.is_some() { FLAG_GEOMETRY } else { 0 })
+            .zeros(5);
         self.records.iter().for_each(|record| put_record(&mut w, record));
         if let Some(geometry) = &self.geometry {
             w.u8(geometry.data).u8(geometry.parity() as u8).columns(geometry);
@@ -202,7 +211,8 @@ impl BatchHeader {
     /// Whether the batch lies in a segment of so many data columns and rows, and all that it names
     /// in its own rows. A checksum says who wrote a header, not that it is sound.
     pub fn fits(&self, data_columns: usize, segment_rows: u32) -> bool {
-        let end = self.row.checked_add(self.rows).filter(|end| self.rows > 0 && *end <= segment_rows);
+        let end =
+            self.row.checked_add(self.rows).filter(|end| self.rows > 0 && *end <= segment_rows);
         let Some(end) = end else { return false };
         let is_within = |location: Location| {
             let sectors = location.sectors();
@@ -230,7 +240,13 @@ impl BatchHeader {
         let _rows = r.u32().ok()?;
         let (segment, row) = (SegmentId(r.u32().ok()?), r.u32().ok()?);
         let (incarnation, first_lsn) = (Incarnation(r.u64().ok()?), Lsn(r.u64().ok()?));
-        Some(Prelude { sectors: bytes.div_ceil(SECTOR_BYTES), segment, row, incarnation, first_lsn })
+        Some(Prelude {
+            sectors: bytes.div_ceil(SECTOR_BYTES),
+            segment,
+            row,
+            incarnation,
+            first_lsn,
+        })
     }
 
     /// The header at the start of `sectors`, if its MAC is right.

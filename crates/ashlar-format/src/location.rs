@@ -74,8 +74,14 @@ pub struct Location(NonZeroU64);
 impl Location {
     /// A fragment of `bytes` (1 to 4096) at `slot` of data column `column`.
     pub fn new(segment: SegmentId, column: usize, slot: u32, bytes: usize, codec: Codec) -> Self {
-        assert!(segment.0 >= 1 && u64::from(segment.0) <= SegmentId::COUNT, "{segment} does not exist");
-        assert!(column < 32 && slot < 1 << 20 && (1..=4096).contains(&bytes), "{column} {slot} {bytes}");
+        assert!(
+            segment.0 >= 1 && u64::from(segment.0) <= SegmentId::COUNT,
+            "{segment} does not exist"
+        );
+        assert!(
+            column < 32 && slot < 1 << 20 && (1..=4096).contains(&bytes),
+            "{column} {slot} {bytes}"
+        );
         let bits = u64::from(segment.0) << 39
             | (column as u64) << 34
             | u64::from(slot) << 14
@@ -128,7 +134,8 @@ impl Location {
 
     /// Sectors of the chunk that hold it.
     pub const fn sectors(self) -> Range<u32> {
-        self.slot() / SLOTS_PER_SECTOR..(self.slot() + self.slots() as u32).div_ceil(SLOTS_PER_SECTOR)
+        self.slot() / SLOTS_PER_SECTOR
+            ..(self.slot() + self.slots() as u32).div_ceil(SLOTS_PER_SECTOR)
     }
 
     /// Its bytes within [`Location::sectors`].

@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 use super::codec::{Malformed, Reader, Writer};
 use super::location::{Pointer, put_pointer, take_pointer, value};
 pub use catalog_pages::{
-    CATALOG_ENTRIES_BYTES_MAX, CatalogEntry, CatalogTop, catalog_entry_bytes, decode_catalog_directory,
-    decode_catalog_top, encode_catalog_directory, encode_catalog_list, encode_whole_catalog,
+    CATALOG_ENTRIES_BYTES_MAX, CatalogEntry, CatalogTop, catalog_entry_bytes,
+    decode_catalog_directory, decode_catalog_top, encode_catalog_directory, encode_catalog_list,
+    encode_whole_catalog,
 };
 pub use stored_leaf::{StoredLeaf, StoredRun, StoredRuns};
 
@@ -191,7 +192,8 @@ pub fn run_with_group_bytes(run: &Run) -> usize {
 }
 
 /// Bytes that a run takes in a leaf, at most.
-pub const RUN_BYTES_MAX: usize = run_bytes(GROUP_BLOCKS.div_ceil(page_entries_max(PAGE_LAYERS_MAX)));
+pub const RUN_BYTES_MAX: usize =
+    run_bytes(GROUP_BLOCKS.div_ceil(page_entries_max(PAGE_LAYERS_MAX)));
 
 const fn run_bytes(pages: usize) -> usize {
     1 + Filter::BYTES + 1 + pages * PAGE_REF_BYTES
@@ -210,7 +212,9 @@ pub fn group_bytes(runs: &[Run]) -> usize {
 pub const LEAF_BYTES_MAX: usize = PAGE_BYTES_MAX - 2;
 
 /// A leaf of these groups, which are in order.
-pub fn encode_leaf<'a>(groups: impl ExactSizeIterator<Item = (&'a GroupKey, &'a [Run])>) -> Vec<u8> {
+pub fn encode_leaf<'a>(
+    groups: impl ExactSizeIterator<Item = (&'a GroupKey, &'a [Run])>,
+) -> Vec<u8> {
     let mut w = Writer::default();
     w.u16(groups.len() as u16);
     for (key, runs) in groups {
@@ -299,7 +303,10 @@ impl GroupsBelow {
 
     /// Of the groups below several.
     pub fn and(self, other: Self) -> Self {
-        GroupsBelow { unmerged: self.unmerged || other.unmerged, stacked: self.stacked || other.stacked }
+        GroupsBelow {
+            unmerged: self.unmerged || other.unmerged,
+            stacked: self.stacked || other.stacked,
+        }
     }
 }
 
@@ -337,7 +344,8 @@ pub fn decode_node(bytes: &[u8]) -> Result<Vec<Child>, Malformed> {
     let mut r = Reader::new("index node", bytes);
     (0..r.u16()?)
         .map(|_| {
-            let (first, pointer) = (take_group_key(&mut r)?, take_pointer(&mut r)?.ok_or(r.malformed())?);
+            let (first, pointer) =
+                (take_group_key(&mut r)?, take_pointer(&mut r)?.ok_or(r.malformed())?);
             Ok(Child { first, pointer, below: GroupsBelow::from_bits(r.u8()?) })
         })
         .collect()
@@ -389,7 +397,11 @@ pub struct Directory {
 
 /// A directory page.
 pub fn encode_directory(directory: &Directory) -> Vec<u8> {
-    assert!(directory.pages.len() <= DIRECTORY_PAGES_MAX, "{} pages in a directory", directory.pages.len());
+    assert!(
+        directory.pages.len() <= DIRECTORY_PAGES_MAX,
+        "{} pages in a directory",
+        directory.pages.len()
+    );
     let mut w = Writer::default();
     put_pointer(&mut w, directory.previous);
     w.u16(directory.pages.len() as u16);

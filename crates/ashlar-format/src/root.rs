@@ -142,7 +142,9 @@ impl Root {
         let mut w = Writer::default();
         w.bytes(MAGIC).u32(0).u32(0).bytes(&self.pool.0).u64(self.generation.0);
         w.u64(self.segment_ordinal).u64(self.segment_swept);
-        w.u64(if self.clean { FLAG_CLEAN } else { 0 }).u64(self.written_at).u64(self.unclean_starts);
+        w.u64(if self.clean { FLAG_CLEAN } else { 0 })
+            .u64(self.written_at)
+            .u64(self.unclean_starts);
         w.u8(self.table.area).u8(self.parity_used).zeros(2);
         w.u32(self.table.crc).u64(self.table.bytes);
         // One reactor writes the batches of a pool.
@@ -188,7 +190,8 @@ impl Root {
         let (next_lsn, replay_floor) = take_lsns(&mut r)?;
         let members = (0..r.u16()?).map(|_| take_member(&mut r)).collect::<Result<_, _>>()?;
         let take_start = |r: &mut Reader<'_>| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?)));
-        let line = (0..r.u16()?).map(|_| take_start(&mut r)).collect::<Result<Vec<_>, Malformed>>()?;
+        let line =
+            (0..r.u16()?).map(|_| take_start(&mut r)).collect::<Result<Vec<_>, Malformed>>()?;
         if line.is_empty() {
             return Err(r.malformed());
         }
@@ -222,8 +225,9 @@ impl Root {
     /// How many drives these numbers are: one that came back has two while what it missed is on its
     /// old one.
     pub fn identities(&self, numbers: impl IntoIterator<Item = DriveId>) -> usize {
-        let uuid_of =
-            |number: DriveId| self.members.iter().find(|member| member.drive == number)?.uuid.into();
+        let uuid_of = |number: DriveId| {
+            self.members.iter().find(|member| member.drive == number)?.uuid.into()
+        };
         numbers.into_iter().filter_map(uuid_of).collect::<BTreeSet<DriveUuid>>().len()
     }
 
@@ -235,7 +239,9 @@ impl Root {
     /// Whether a root of `incarnation` and `generation` came before this one on the same line, so
     /// that whoever holds it merely missed what came after.
     pub fn descends_from(&self, incarnation: Incarnation, generation: RootGeneration) -> bool {
-        let Some(at) = self.line.iter().position(|(past, _)| *past == incarnation) else { return false };
+        let Some(at) = self.line.iter().position(|(past, _)| *past == incarnation) else {
+            return false;
+        };
         let first = self.line[at].1;
         let ended = at.checked_sub(1).map_or(RootGeneration(u64::MAX), |newer| self.line[newer].1);
         (first..ended).contains(&generation) && generation <= self.generation

@@ -130,7 +130,9 @@ pub enum SuperblockError {
     #[error("the Ashlar superblock is damaged (its checksum is wrong)")]
     Damaged,
     /// The checksum is right, and what it protects cannot be.
-    #[error("the Ashlar superblock is whole but wrong: its {0} cannot be; no Ashlar has written it")]
+    #[error(
+        "the Ashlar superblock is whole but wrong: its {0} cannot be; no Ashlar has written it"
+    )]
     Impossible(&'static str),
     /// Made by another Ashlar.
     #[error(
@@ -144,7 +146,10 @@ pub enum SuperblockError {
         minor: u16,
     },
     /// Made or changed by a newer Ashlar, which uses what this one does not know.
-    #[error("the pool uses what this Ashlar does not know ({}): use a newer Ashlar", listed(features))]
+    #[error(
+        "the pool uses what this Ashlar does not know ({}): use a newer Ashlar",
+        listed(features)
+    )]
     UnknownFeatures {
         /// What that is.
         features: Vec<Feature>,
@@ -183,7 +188,11 @@ impl Superblock {
 
     /// Where the second copy of a drive of `device_bytes` may be, the likeliest place first, by
     /// what its other copies say: the drive may have grown since they were written.
-    pub fn second_offsets(first: Option<&Self>, inside: Option<&Self>, device_bytes: u64) -> Vec<u64> {
+    pub fn second_offsets(
+        first: Option<&Self>,
+        inside: Option<&Self>,
+        device_bytes: u64,
+    ) -> Vec<u64> {
         if let Some(first) = first {
             return vec![Self::second_offset(first.drive_bytes)];
         }
@@ -219,12 +228,18 @@ impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
         w.bytes(MAGIC).u16(FORMAT_MAJOR).u16(FORMAT_MINOR).u32(0).u64(self.generation);
-        w.bytes(&self.pool.0).bytes(&self.drive_uuid.0).u16(self.drive.0).u8(self.class as u8).u8(TIER);
+        w.bytes(&self.pool.0)
+            .bytes(&self.drive_uuid.0)
+            .u16(self.drive.0)
+            .u8(self.class as u8)
+            .u8(TIER);
         w.u8(self.parity).u8(self.data).u16(self.member_count).u64(self.drive_bytes);
         w.u32(self.layout.chunk_bytes).u32(self.layout.chunk_count).u64(self.layout.chunks_start);
         w.zeros(8).bytes(&self.secret.0).u64(self.made_at).u32(self.segment_numbers);
         self.features.encode(&mut w);
-        w.zeros(POOL_NAME_AT - w.0.len()).u8(self.pool_name.len() as u8).bytes(self.pool_name.as_bytes());
+        w.zeros(POOL_NAME_AT - w.0.len())
+            .u8(self.pool_name.len() as u8)
+            .bytes(self.pool_name.as_bytes());
         w.zeros(SECTOR_BYTES - w.0.len());
         let crc = crc32c(&w.0);
         w.patch_u32(CRC_AT, crc);
@@ -254,7 +269,9 @@ impl Superblock {
         if !features.is_empty() {
             return Err(SuperblockError::UnknownFeatures { features });
         }
-        superblock.impossible().map_or(Ok(superblock), |what| Err(SuperblockError::Impossible(what)))
+        superblock
+            .impossible()
+            .map_or(Ok(superblock), |what| Err(SuperblockError::Impossible(what)))
     }
 
     /// The pool's level.
@@ -288,7 +305,8 @@ impl Superblock {
     }
 
     fn decode_fields(r: &mut Reader<'_>, sector: &[u8]) -> Result<Self, SuperblockError> {
-        let (generation, pool, drive_uuid) = (r.u64()?, PoolUuid(r.array()?), DriveUuid(r.array()?));
+        let (generation, pool, drive_uuid) =
+            (r.u64()?, PoolUuid(r.array()?), DriveUuid(r.array()?));
         let (drive, class, _tier) = (DriveId(r.u16()?), DriveClass::from_code(r.u8()?), r.u8()?);
         let (parity, data) = (r.u8()?, r.u8()?);
         let (member_count, drive_bytes) = (r.u16()?, r.u64()?);
@@ -298,7 +316,8 @@ impl Superblock {
         let features = Features::decode(r)?;
         let r = &mut Reader::new("superblock", sector.get(POOL_NAME_AT..).ok_or(r.malformed())?);
         let name_bytes = usize::from(r.u8()?);
-        let pool_name = std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
+        let pool_name =
+            std::str::from_utf8(r.bytes(name_bytes)?).map_err(|_| r.malformed())?.to_owned();
         Ok(Superblock {
             generation,
             pool,

@@ -130,7 +130,8 @@ pub struct TableEntry {
 
 /// Whether a segment belongs in a leaf of the table tree. All others are in the first table.
 pub const fn is_paged(state: SegmentState, kind: SegmentKind) -> bool {
-    matches!(state, SegmentState::Sealed | SegmentState::Condemned) && !matches!(kind, SegmentKind::Table)
+    matches!(state, SegmentState::Sealed | SegmentState::Condemned)
+        && !matches!(kind, SegmentKind::Table)
 }
 
 /// Bytes of each of the two areas that a first table is written to.
@@ -267,8 +268,10 @@ fn take_leaves<T>(
         Ok((number, decode(r.bytes(bytes)?, number)?))
     };
     let leaves = (0..count).map(|_| take()).collect::<Result<Vec<(u32, Vec<T>)>, _>>()?;
-    let is_last = |(number, _): &(u32, Vec<T>)| u64::from(*number) <= SegmentId::COUNT / u64::from(numbers);
-    let is_right = leaves.is_sorted_by(|one, next| one.0 < next.0) && leaves.last().is_none_or(is_last);
+    let is_last =
+        |(number, _): &(u32, Vec<T>)| u64::from(*number) <= SegmentId::COUNT / u64::from(numbers);
+    let is_right =
+        leaves.is_sorted_by(|one, next| one.0 < next.0) && leaves.last().is_none_or(is_last);
     if is_right { Ok(leaves) } else { Err(r.malformed()) }
 }
 
@@ -322,7 +325,11 @@ pub fn decode_table_leaf(bytes: &[u8], leaf: u32) -> Result<Vec<Listed>, Malform
     let mut r = Reader::new("leaf of the segment table", bytes);
     let count = r.u8()?;
     let listed = (0..count).map(|_| take_listed(&mut r, leaf)).collect::<Result<Vec<_>, _>>()?;
-    if listed.is_sorted_by(|one, next| one.id() < next.id()) { Ok(listed) } else { Err(r.malformed()) }
+    if listed.is_sorted_by(|one, next| one.id() < next.id()) {
+        Ok(listed)
+    } else {
+        Err(r.malformed())
+    }
 }
 
 fn take_listed(r: &mut Reader<'_>, leaf: u32) -> Result<Listed, Malformed> {
@@ -384,7 +391,11 @@ pub fn decode_tree_node(bytes: &[u8], node: u32) -> Result<Vec<(u32, Pointer)>, 
         Ok((number, take_pointer(&mut r)?.ok_or(r.malformed())?))
     };
     let children = (0..count).map(|_| take()).collect::<Result<Vec<_>, _>>()?;
-    if children.is_sorted_by(|one, next| one.0 < next.0) { Ok(children) } else { Err(r.malformed()) }
+    if children.is_sorted_by(|one, next| one.0 < next.0) {
+        Ok(children)
+    } else {
+        Err(r.malformed())
+    }
 }
 
 // --- entries -------------------------------------------------------------------------------------
@@ -399,7 +410,12 @@ fn put_entry(w: &mut Writer, entry: &TableEntry) {
     w.u8(state_code(entry.state)).u8(kind_code(entry.kind)).u8(TIER);
     w.u8(entry.geometry.data).u8(entry.geometry.parity() as u8);
     w.u64(entry.placed_lsn.0).u64(entry.first_lsn.0).u64(entry.last_lsn.0).u64(entry.sealed_at);
-    assert!(entry.accepted.len() <= EXTENTS_MAX, "{} has {} extents", entry.id, entry.accepted.len());
+    assert!(
+        entry.accepted.len() <= EXTENTS_MAX,
+        "{} has {} extents",
+        entry.id,
+        entry.accepted.len()
+    );
     w.u16(entry.rows as u16).u8(entry.accepted.len() as u8);
     for extent in &entry.accepted {
         w.u16(extent.row as u16).u16(extent.rows as u16);

@@ -13,9 +13,9 @@ use super::page::PageEntry;
 use super::root::{MemberRecord, MemberState, Root, ShardRoot, TableRoot};
 use super::superblock::{DriveClass, Secret, Superblock, SuperblockError};
 use super::table::{
-    FirstTable, LEAF_NUMBERS, Listed, Occupancy, RowExtent, SegmentKind, SegmentState, TREE_HEIGHT_MAX,
-    TableEntry, TreeTop, decode_count_leaf, decode_first_table, decode_table_leaf, decode_tree_node,
-    encode_count_leaf, encode_first_table, encode_table_leaf, encode_tree_node,
+    FirstTable, LEAF_NUMBERS, Listed, Occupancy, RowExtent, SegmentKind, SegmentState,
+    TREE_HEIGHT_MAX, TableEntry, TreeTop, decode_count_leaf, decode_first_table, decode_table_leaf,
+    decode_tree_node, encode_count_leaf, encode_first_table, encode_table_leaf, encode_tree_node,
 };
 use super::{header, location, page};
 use crate::ids::{BLOCKS_MAX, Family, Incarnation, Key, Layer, Lsn, RootGeneration};
@@ -46,7 +46,8 @@ fn superblock() -> Superblock {
 }
 
 fn root() -> Root {
-    let pointer = Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
+    let pointer =
+        Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
     Root {
         pool: PoolUuid([1; 16]),
         generation: RootGeneration(77),
@@ -87,9 +88,19 @@ fn batch() -> BatchHeader {
         complete_through: Lsn(64),
         records: vec![
             Record { kind: RecordKind::Write, key, location: Some(location), crc: 1 },
-            Record { kind: RecordKind::Move { from: location }, key, location: Some(location), crc: 2 },
+            Record {
+                kind: RecordKind::Move { from: location },
+                key,
+                location: Some(location),
+                crc: 2,
+            },
             Record { kind: RecordKind::ZeroRange { blocks: 512 }, key, location: None, crc: 0 },
-            Record { kind: RecordKind::Page(PageKind::TableNode), key, location: Some(location), crc: 3 },
+            Record {
+                kind: RecordKind::Page(PageKind::TableNode),
+                key,
+                location: Some(location),
+                crc: 3,
+            },
         ],
         geometry: Some(geometry()),
     }
@@ -168,7 +179,8 @@ fn what_a_newer_version_uses_is_refused_by_name_unless_it_is_compatible() {
     ];
     let with_more = Superblock { features: Features::new(more), ..superblock() };
     let error = Superblock::decode(&with_more.encode()).expect_err("it is not known");
-    let expected = "the pool uses what this Ashlar does not know (dedup, snapshots): use a newer Ashlar";
+    let expected =
+        "the pool uses what this Ashlar does not know (dedup, snapshots): use a newer Ashlar";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -263,7 +275,8 @@ fn page(id: u32) -> Pointer {
 #[test]
 fn the_first_table_reads_back_and_nothing_that_is_cut_short() {
     let top = |height| TreeTop { height, pages: vec![(3, page(7)), (900, page(8))] };
-    let segments = vec![entry(12), TableEntry { kind: SegmentKind::Table, accepted: vec![], ..entry(13) }];
+    let segments =
+        vec![entry(12), TableEntry { kind: SegmentKind::Table, accepted: vec![], ..entry(13) }];
     let listed = vec![Listed::Resting(SegmentId(33)), Listed::Segment(uncounted(34))];
     let counted = vec![(SegmentId(34), Occupancy { slots: 2, fragments: 1 })];
     let table = FirstTable {
@@ -283,7 +296,8 @@ fn the_first_table_reads_back_and_nothing_that_is_cut_short() {
         ..FirstTable::default()
     };
     assert!(decode_first_table(&encode_first_table(&high)).is_err());
-    let refused = |table: FirstTable| assert!(decode_first_table(&encode_first_table(&table)).is_err());
+    let refused =
+        |table: FirstTable| assert!(decode_first_table(&encode_first_table(&table)).is_err());
     refused(FirstTable { leaves: vec![(u32::MAX, vec![])], ..FirstTable::default() });
     refused(FirstTable { count_leaves: vec![(5, vec![]), (5, vec![])], ..FirstTable::default() });
     refused(FirstTable { segments: vec![entry(7), entry(7)], ..FirstTable::default() });
@@ -299,8 +313,10 @@ fn pages_of_the_segment_table_read_back_as_those_of_their_number() {
     assert_eq!(decode_table_leaf(&encode_table_leaf(&listed), 10), Ok(listed.clone()));
     let elsewhere = decode_table_leaf(&encode_table_leaf(&listed[1..2]), 11);
     assert_eq!(elsewhere, Ok(vec![Listed::Resting(SegmentId(177))]));
-    let counts =
-        vec![(SegmentId(256), entry(1).live), (SegmentId(511), Occupancy { slots: 1, fragments: 1 })];
+    let counts = vec![
+        (SegmentId(256), entry(1).live),
+        (SegmentId(511), Occupancy { slots: 1, fragments: 1 }),
+    ];
     assert_eq!(decode_count_leaf(&encode_count_leaf(&counts), 1), Ok(counts));
     let children = vec![(128, page(7)), (255, page(8))];
     assert_eq!(decode_tree_node(&encode_tree_node(&children), 1), Ok(children));
@@ -321,7 +337,10 @@ fn a_page_of_the_segment_table_that_names_no_segment_is_refused() {
     let mut beyond = resting;
     beyond[1] = LEAF_NUMBERS as u8;
     assert!(decode_table_leaf(&beyond, 1).is_err());
-    assert!(decode_tree_node(&[&[1, 0][..], &[0; 12]].concat(), 0).is_err(), "a child that is nowhere");
+    assert!(
+        decode_tree_node(&[&[1, 0][..], &[0; 12]].concat(), 0).is_err(),
+        "a child that is nowhere"
+    );
 }
 
 #[test]
@@ -386,7 +405,8 @@ fn a_record_of_blocks_that_no_volume_has_is_refused() {
     let read = |lba: u64, blocks| {
         let mut header = batch();
         let key = Key { lba: Lba(lba), ..header.records[0].key };
-        header.records = vec![Record { kind: RecordKind::ZeroRange { blocks }, key, location: None, crc: 0 }];
+        header.records =
+            vec![Record { kind: RecordKind::ZeroRange { blocks }, key, location: None, crc: 0 }];
         BatchHeader::decode(&secret, &header.encode(&secret)).is_ok()
     };
     assert!(read(BLOCKS_MAX - 5, 5));

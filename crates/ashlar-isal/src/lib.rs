@@ -15,7 +15,8 @@ const LIBRARY: &str = "libisal.so.2";
 const TABLE_BYTES: usize = 32;
 
 // erasure_code.h of ISA-L 2.
-type InitTables = unsafe extern "C" fn(sources: c_int, sums: c_int, factors: *const u8, tables: *mut u8);
+type InitTables =
+    unsafe extern "C" fn(sources: c_int, sums: c_int, factors: *const u8, tables: *mut u8);
 type EncodeData = unsafe extern "C" fn(
     bytes: c_int,
     sources: c_int,
@@ -76,7 +77,9 @@ impl Isal {
         let factors = factors.concat();
         let mut bytes = vec![0; TABLE_BYTES * factors.len()];
         // SAFETY: as many factors, and as much room, as the two numbers say.
-        unsafe { (self.init_tables)(int(sources), int(sums), factors.as_ptr(), bytes.as_mut_ptr()) };
+        unsafe {
+            (self.init_tables)(int(sources), int(sums), factors.as_ptr(), bytes.as_mut_ptr())
+        };
         Tables { sources, sums, bytes }
     }
 
@@ -87,7 +90,8 @@ impl Isal {
     pub fn combine(&self, tables: &Tables, sources: &[&[u8]], sums: &mut [&mut [u8]]) {
         assert_eq!((sources.len(), sums.len()), (tables.sources, tables.sums));
         let bytes = sums[0].len();
-        let lengths = sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));
+        let lengths =
+            sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));
         assert!(lengths.into_iter().all(|len| len == bytes), "sources and sums differ in length");
         let source: Vec<*const u8> = sources.iter().map(|source| source.as_ptr()).collect();
         let sum: Vec<*mut u8> = sums.iter_mut().map(|sum| sum.as_mut_ptr()).collect();
@@ -115,7 +119,8 @@ impl Isal {
         let mut given = matrix.concat();
         let mut inverse = vec![0; given.len()];
         // SAFETY: both have that size squared.
-        let failed = unsafe { (self.invert_matrix)(given.as_mut_ptr(), inverse.as_mut_ptr(), int(size)) };
+        let failed =
+            unsafe { (self.invert_matrix)(given.as_mut_ptr(), inverse.as_mut_ptr(), int(size)) };
         (failed == 0).then(|| inverse.chunks(size).map(<[u8]>::to_vec).collect())
     }
 }

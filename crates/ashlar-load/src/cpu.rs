@@ -35,7 +35,9 @@ fn thread_time(task: &Path) -> io::Result<Duration> {
 fn time_if_alive(task: &Path) -> io::Result<Duration> {
     match thread_time(task) {
         // The file is gone, or it was open already and its thread is.
-        Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) => {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) =>
+        {
             Ok(Duration::ZERO)
         }
         other => other,
@@ -49,7 +51,8 @@ impl CpuClock {
     /// `/proc` is not mounted.
     pub fn of_this_thread() -> io::Result<Self> {
         let link = fs::read_link("/proc/thread-self")?;
-        let number = link.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+        let number =
+            link.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
         number.map(CpuClock::Thread).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
     }
 
@@ -59,7 +62,9 @@ impl CpuClock {
     /// The thread or process is gone, or `/proc` is not mounted.
     pub fn spent(&self) -> io::Result<Duration> {
         match self {
-            CpuClock::Thread(number) => thread_time(&PathBuf::from(format!("/proc/self/task/{number}"))),
+            CpuClock::Thread(number) => {
+                thread_time(&PathBuf::from(format!("/proc/self/task/{number}")))
+            }
             CpuClock::ThreadOf { process, thread } => {
                 thread_time(&PathBuf::from(format!("/proc/{process}/task/{thread}")))
             }

@@ -119,7 +119,9 @@ impl Cutter {
 
     fn body_bytes(&self) -> io::Result<usize> {
         let (message, reply) = (self.number(0), self.number(4));
-        if !(LENGTHS_BYTES as u32..=MESSAGE_BYTES_MAX).contains(&message) || reply > MESSAGE_BYTES_MAX {
+        if !(LENGTHS_BYTES as u32..=MESSAGE_BYTES_MAX).contains(&message)
+            || reply > MESSAGE_BYTES_MAX
+        {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(message as usize - LENGTHS_BYTES)
@@ -232,7 +234,8 @@ impl Loader {
 
     /// What has not come of the oldest reply, if something of it has.
     fn missing_bytes(&self) -> usize {
-        let reply_bytes = |operation: &Operation| self.exchanges[operation.next - 1].reply_bytes as usize;
+        let reply_bytes =
+            |operation: &Operation| self.exchanges[operation.next - 1].reply_bytes as usize;
         let missing = |operation| reply_bytes(operation) - self.come;
         self.waiting.front().filter(|_| self.come > 0).map_or(0, missing)
     }

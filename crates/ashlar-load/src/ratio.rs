@@ -31,7 +31,11 @@ impl Ratio {
         ratios.sort_by(f64::total_cmp);
         let last = ratios.len().checked_sub(1)?;
         let outliers = outliers(ratios.len());
-        Some(Ratio { median: median(&ratios), low: ratios[outliers], high: ratios[last - outliers] })
+        Some(Ratio {
+            median: median(&ratios),
+            low: ratios[outliers],
+            high: ratios[last - outliers],
+        })
     }
 }
 

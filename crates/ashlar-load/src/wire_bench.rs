@@ -69,7 +69,11 @@ impl Meter {
     }
 
     /// Lets the load warm up, then measures it, and tells it to stop.
-    pub(crate) async fn measure(&self, load: Load, clock: Option<&CpuClock>) -> io::Result<Figures> {
+    pub(crate) async fn measure(
+        &self,
+        load: Load,
+        clock: Option<&CpuClock>,
+    ) -> io::Result<Figures> {
         sleep(load.warm_up).await;
         let spent = || clock.map(CpuClock::spent).transpose();
         let (start, cpu_start) = (now(), spent()?);
@@ -78,7 +82,8 @@ impl Meter {
         self.measuring.set(false);
         let (seconds, cpu_end) = (now().since(start).as_secs_f64(), spent()?);
         self.stopped.set(true);
-        let cpu = cpu_end.zip(cpu_start).map(|(end, start)| end.saturating_sub(start).as_secs_f64());
+        let cpu =
+            cpu_end.zip(cpu_start).map(|(end, start)| end.saturating_sub(start).as_secs_f64());
         Ok(self.figures(load, seconds, cpu))
     }
 
@@ -110,8 +115,12 @@ pub async fn measure(
     clock: Option<&CpuClock>,
 ) -> Result<Figures, BenchError> {
     let queue_entries = options.queue_entries.max(load.depth + 1);
-    let controller =
-        Controller::connect(ConnectOptions { io_queues: load.connections, queue_entries, ..options }).await?;
+    let controller = Controller::connect(ConnectOptions {
+        io_queues: load.connections,
+        queue_entries,
+        ..options
+    })
+    .await?;
     let namespace = controller.namespace(nsid).await?;
     check_fit(&namespace, &load)?;
     let meter = Rc::new(Meter::default());

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ashlar_load::cpu::CpuClock;
 use ashlar_load::initiator::{
-    CommandError, ConnectError, ConnectOptions, Controller, HostIdentity, Namespace, ReconnectPolicy,
-    discover,
+    CommandError, ConnectError, ConnectOptions, Controller, HostIdentity, Namespace,
+    ReconnectPolicy, discover,
 };
 use ashlar_load::load::{Direction, Load};
 use ashlar_load::verify::{self, Model, Sources};
@@ -19,7 +19,9 @@ use ashlar_nvme::feature::{event_bits, id};
 use ashlar_nvme::pdu::Digests;
 use ashlar_nvme::status::Status;
 use ashlar_reactor::{Config, run, spawn_joined, timeout, yield_now};
-use ashlar_target::nvme_tcp::{BindError, Limits, Portal, PortalKind, Service, Target, TargetConfig};
+use ashlar_target::nvme_tcp::{
+    BindError, Limits, Portal, PortalKind, Service, Target, TargetConfig,
+};
 use ashlar_volume::memory_door::{MemoryDoor, MemoryVolume, MemoryVolumeOptions};
 use ashlar_volume::{AccessList, Nsid};
 use bytes::Bytes;
@@ -36,7 +38,8 @@ struct Rig {
 fn try_serve(door: &MemoryDoor, address: SocketAddr) -> Result<Service<MemoryDoor>, BindError> {
     let portals = vec![Portal { address, kind: PortalKind::Io }];
     let target =
-        Target::new(TargetConfig { portals, limits: Limits::default(), several_reactors: false }).unwrap();
+        Target::new(TargetConfig { portals, limits: Limits::default(), several_reactors: false })
+            .unwrap();
     target.serve(door.clone())
 }
 
@@ -124,8 +127,12 @@ fn every_io_command_does_what_it_says() {
 fn all_digests_and_large_transfers_over_several_queues() {
     with_rig(|rig| async move {
         let digests = Digests { header: true, data: true };
-        let options =
-            ConnectOptions { digests, io_queues: 4, disable_sq_flow_control: true, ..options(&rig) };
+        let options = ConnectOptions {
+            digests,
+            io_queues: 4,
+            disable_sq_flow_control: true,
+            ..options(&rig)
+        };
         let namespace = namespace(options).await;
         let data: Bytes = (0..1_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<_>>().into();
         let writes: Vec<_> = (0..8)
@@ -161,7 +168,10 @@ fn commands_that_do_not_fit_are_refused_before_they_are_sent() {
         let namespace = namespace(options(&rig)).await;
         assert!(matches!(namespace.read(0, 0).await, Err(CommandError::Invalid(_))));
         assert!(matches!(namespace.read(0, 257).await, Err(CommandError::Invalid(_))));
-        assert!(matches!(namespace.write(0, vec![0; 100].into()).await, Err(CommandError::Invalid(_))));
+        assert!(matches!(
+            namespace.write(0, vec![0; 100].into()).await,
+            Err(CommandError::Invalid(_))
+        ));
         let beyond = namespace.read(namespace.blocks(), 1).await.unwrap_err();
         assert_eq!(beyond.status().unwrap().code(), Status::LBA_OUT_OF_RANGE);
     });
@@ -185,9 +195,12 @@ fn a_change_of_namespaces_is_told() {
 #[test]
 fn after_a_restart_of_the_target_unanswered_commands_are_sent_again() {
     with_rig(|rig| async move {
-        let policy =
-            ReconnectPolicy { delay: Duration::from_millis(10), give_up_after: Duration::from_secs(60) };
-        let namespace = namespace(ConnectOptions { reconnect: Some(policy), ..options(&rig) }).await;
+        let policy = ReconnectPolicy {
+            delay: Duration::from_millis(10),
+            give_up_after: Duration::from_secs(60),
+        };
+        let namespace =
+            namespace(ConnectOptions { reconnect: Some(policy), ..options(&rig) }).await;
         rig.volume.hold(true);
         let writer = namespace.clone();
         let write = spawn_joined(async move { writer.write(3, block(9)).await });
@@ -208,7 +221,8 @@ fn after_a_restart_of_the_target_unanswered_commands_are_sent_again() {
 fn as_many_pairs_as_there_are_identifiers_all_end() {
     const IDENTIFIERS: u32 = 4;
     with_rig(|rig| async move {
-        let first = namespace(ConnectOptions { queue_entries: IDENTIFIERS + 1, ..options(&rig) }).await;
+        let first =
+            namespace(ConnectOptions { queue_entries: IDENTIFIERS + 1, ..options(&rig) }).await;
         let mut held = Vec::new();
         for nsid in 2..2 + IDENTIFIERS {
             let volume = rig.door.add(Nsid(nsid), MemoryVolumeOptions::new(1 << 20));
@@ -221,7 +235,9 @@ fn as_many_pairs_as_there_are_identifiers_all_end() {
         let pairs: Vec<_> = (0..IDENTIFIERS)
             .map(|lba| {
                 let namespace = first.clone();
-                spawn_joined(async move { namespace.compare_and_write(lba.into(), block(0), block(7)).await })
+                spawn_joined(async move {
+                    namespace.compare_and_write(lba.into(), block(0), block(7)).await
+                })
             })
             .collect();
         yield_now().await;
@@ -255,7 +271,9 @@ fn a_host_that_is_not_allowed_sees_nothing() {
         let controller = Controller::connect(options(&rig)).await.unwrap();
         assert!(controller.namespaces().await.unwrap().is_empty());
         assert!(controller.namespace(1).await.is_err());
-        assert!(discover(rig.address, identity()).await.unwrap().iter().all(|entry| entry.is_discovery));
+        assert!(
+            discover(rig.address, identity()).await.unwrap().iter().all(|entry| entry.is_discovery)
+        );
     });
 }
 
@@ -295,7 +313,8 @@ fn a_verified_workload_at_a_rate_does_no_more_than_that_and_tells_what_each_mome
         let paced = verify::Options { per_second: Some(1000), ..verify_options(200) };
         let began = ashlar_reactor::now();
         let recent = RefCell::new(Vec::new());
-        let tell = |progress: verify::Progress| recent.borrow_mut().push(progress.recent.summary().count);
+        let tell =
+            |progress: verify::Progress| recent.borrow_mut().push(progress.recent.summary().count);
         verify::run(&namespace, &model, paced, tell).await.unwrap();
         // The first operations begin at once, one for each that may be outstanding.
         assert!(ashlar_reactor::now().since(began) >= Duration::from_millis(160));
@@ -307,7 +326,10 @@ fn a_verified_workload_at_a_rate_does_no_more_than_that_and_tells_what_each_mome
 #[test]
 fn a_verified_workload_works_with_sectors_of_512_bytes() {
     with_rig(|rig| async move {
-        rig.door.add(Nsid(1), MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(8 << 20) });
+        rig.door.add(
+            Nsid(1),
+            MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(8 << 20) },
+        );
         let namespace = namespace(options(&rig)).await;
         let model = model(1000);
         verify::run(&namespace, &model, verify_options(1000), |_| ()).await.unwrap();
@@ -318,21 +340,24 @@ fn a_verified_workload_works_with_sectors_of_512_bytes() {
 #[test]
 fn a_verified_workload_survives_restarts_of_the_target() {
     with_rig(|rig| async move {
-        let policy =
-            ReconnectPolicy { delay: Duration::from_millis(5), give_up_after: Duration::from_secs(60) };
-        let namespace = namespace(ConnectOptions { reconnect: Some(policy), ..options(&rig) }).await;
+        let policy = ReconnectPolicy {
+            delay: Duration::from_millis(5),
+            give_up_after: Duration::from_secs(60),
+        };
+        let namespace =
+            namespace(ConnectOptions { reconnect: Some(policy), ..options(&rig) }).await;
         let model = model(2000);
         let (worker, its_model) = (namespace.clone(), model.clone());
-        let workload =
-            spawn_joined(
-                async move { verify::run(&worker, &its_model, verify_options(20_000), |_| ()).await },
-            );
+        let workload = spawn_joined(async move {
+            verify::run(&worker, &its_model, verify_options(20_000), |_| ()).await
+        });
         let mut service = rig.service;
         for _ in 0..3 {
             let before = namespace.controller().reconnections();
             drop(service);
             service = serve_again(&rig.door, rig.address).await;
-            until(|| workload.is_finished() || namespace.controller().reconnections() > before).await;
+            until(|| workload.is_finished() || namespace.controller().reconnections() > before)
+                .await;
         }
         let report = workload.await.unwrap();
         assert!(report.reconnections > 0);
@@ -360,7 +385,8 @@ fn wrong_data_are_found_and_named() {
 fn a_workload_that_does_not_fit_is_refused() {
     with_rig(|rig| async move {
         let namespace = namespace(options(&rig)).await;
-        let error = verify::run(&namespace, &model(1 << 20), verify_options(1), |_| ()).await.unwrap_err();
+        let error =
+            verify::run(&namespace, &model(1 << 20), verify_options(1), |_| ()).await.unwrap_err();
         assert!(error.to_string().contains("16384 blocks"), "{error}");
     });
 }
@@ -377,7 +403,8 @@ fn the_wire_bench_measures_all_loads() {
                     duration: Duration::from_millis(50),
                     ..Load::new(direction, bytes, 2, 8)
                 };
-                let figures = wire_bench::measure(options(&rig), 2, load, Some(&clock)).await.unwrap();
+                let figures =
+                    wire_bench::measure(options(&rig), 2, load, Some(&clock)).await.unwrap();
                 assert!(figures.iops > 0.0 && figures.operations_per_cpu_second.is_some());
             }
         }

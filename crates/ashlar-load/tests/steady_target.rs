@@ -61,7 +61,8 @@ fn a_read_allocates_nothing_and_a_write_once() {
         let namespace = controller.namespace(1).await.unwrap();
         let data = Content::Incompressible.bytes(4096);
         let reads = count(async |number| drop(namespace.read(number, 1).await.unwrap())).await;
-        let writes = count(async |number| namespace.write(number, data.clone()).await.unwrap()).await;
+        let writes =
+            count(async |number| namespace.write(number, data.clone()).await.unwrap()).await;
         controller.disconnect().await;
         (reads, writes)
     });

@@ -7,8 +7,9 @@ use ashlar_block::{DriveUuid, PoolUuid};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{NewPool, OpenPolicy, Options};
 use ashlar_volume::{
-    AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, NewVolume, Node, NodeError,
-    Nsid, Opening, Order, PoolRecord, PoolReport, Removal, SettingsChange, Table, VolumeName, VolumeReport,
+    AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, NewVolume, Node,
+    NodeError, Nsid, Opening, Order, PoolRecord, PoolReport, Removal, SettingsChange, Table,
+    VolumeName, VolumeReport,
 };
 use futures_util::future::BoxFuture;
 

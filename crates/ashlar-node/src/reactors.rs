@@ -149,8 +149,13 @@ impl Threads {
         let mut threads = Threads { running: Vec::with_capacity(count) };
         let mut handles = Vec::with_capacity(count);
         for index in 0..count {
-            let (running, handle) =
-                start(ReactorIndex(index), config.clone(), table.clone(), provider.clone(), stopped.clone())?;
+            let (running, handle) = start(
+                ReactorIndex(index),
+                config.clone(),
+                table.clone(),
+                provider.clone(),
+                stopped.clone(),
+            )?;
             threads.running.push(running);
             handles.push(handle);
         }

@@ -146,9 +146,10 @@ impl AdminCommand {
                 parameter: sqe.cdw(11),
             },
             opcode::ASYNC_EVENT_REQUEST => AdminCommand::AsyncEventRequest,
-            opcode::ABORT => {
-                AdminCommand::Abort { queue_id: sqe.cdw(10) as u16, cid: Cid((sqe.cdw(10) >> 16) as u16) }
-            }
+            opcode::ABORT => AdminCommand::Abort {
+                queue_id: sqe.cdw(10) as u16,
+                cid: Cid((sqe.cdw(10) >> 16) as u16),
+            },
             opcode::KEEP_ALIVE => AdminCommand::KeepAlive,
             opcode::FORMAT_NVM => AdminCommand::Format(parse_format(sqe)),
             _ => return Err(Rejection::opcode()),
@@ -214,12 +215,18 @@ fn put_log_page(sqe: &mut Sqe, get: &GetLogPage) {
     let retain = if get.retain_event { RETAIN_EVENT } else { 0 };
     sqe.set_cdw(
         10,
-        u32::from(get.page) | u32::from(get.specific & 0x7f) << 8 | retain | (dwords as u32 & 0xffff) << 16,
+        u32::from(get.page)
+            | u32::from(get.specific & 0x7f) << 8
+            | retain
+            | (dwords as u32 & 0xffff) << 16,
     );
     sqe.set_cdw(11, (dwords >> 16) as u32 & 0xffff);
     sqe.set_cdw(12, get.offset as u32);
     sqe.set_cdw(13, (get.offset >> 32) as u32);
-    sqe.set_cdw(14, (if get.offset_is_index { OFFSET_TYPE } else { 0 }) | u32::from(get.command_set) << 24);
+    sqe.set_cdw(
+        14,
+        (if get.offset_is_index { OFFSET_TYPE } else { 0 }) | u32::from(get.command_set) << 24,
+    );
 }
 
 fn parse_select(sqe: &Sqe) -> Result<FeatureSelect, Rejection> {

@@ -36,8 +36,11 @@ impl AsyncEvent {
         log_page: crate::log::page::CHANGED_NAMESPACES,
     };
     /// The discovery log page has changed.
-    pub const DISCOVERY_CHANGED: AsyncEvent =
-        AsyncEvent { kind: EventKind::Notice, information: 0xf0, log_page: crate::log::page::DISCOVERY };
+    pub const DISCOVERY_CHANGED: AsyncEvent = AsyncEvent {
+        kind: EventKind::Notice,
+        information: 0xf0,
+        log_page: crate::log::page::DISCOVERY,
+    };
 
     /// Dword 0 of the answer.
     pub const fn result(self) -> u32 {

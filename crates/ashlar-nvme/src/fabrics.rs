@@ -235,12 +235,20 @@ fn put_connect(sqe: &mut Sqe, connect: &Connect) {
 }
 
 fn parse_auth(sqe: &Sqe) -> AuthTransfer {
-    let [_, protocol_specific_0, protocol_specific_1, security_protocol] = sqe.cdw(10).to_le_bytes();
-    AuthTransfer { protocol_specific_0, protocol_specific_1, security_protocol, length: sqe.cdw(11) }
+    let [_, protocol_specific_0, protocol_specific_1, security_protocol] =
+        sqe.cdw(10).to_le_bytes();
+    AuthTransfer {
+        protocol_specific_0,
+        protocol_specific_1,
+        security_protocol,
+        length: sqe.cdw(11),
+    }
 }
 
 /// The data of Connect.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct ConnectData {
     /// HOSTID.

@@ -93,7 +93,9 @@ pub mod event_bits {
 }
 
 /// The data of Host Behavior Support.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct HostBehavior {
     /// ACRE: 1 if the host honours Command Retry Delays.

@@ -5,11 +5,12 @@ mod list;
 mod namespace;
 
 pub use controller::{
-    IdentifyController, NvmIdentifyController, controller_attributes, controller_type, identify_bits,
+    IdentifyController, NvmIdentifyController, controller_attributes, controller_type,
+    identify_bits,
 };
 pub use list::{
-    CONTROLLER_LIST_MAX, NAMESPACE_LIST_MAX, NamespaceDescriptor, command_set_vectors, controller_list,
-    descriptor_list, namespace_list, namespaces_of_list, parse_descriptors,
+    CONTROLLER_LIST_MAX, NAMESPACE_LIST_MAX, NamespaceDescriptor, command_set_vectors,
+    controller_list, descriptor_list, namespace_list, namespaces_of_list, parse_descriptors,
 };
 pub use namespace::{
     IdentifyNamespace, IndependentNamespace, LbaFormat, NvmIdentifyNamespace, namespace_bits,

@@ -114,7 +114,9 @@ impl IoCommand {
             opcode::READ => IoCommand::Read(range),
             opcode::WRITE => IoCommand::Write { range, force_unit_access },
             opcode::COMPARE => IoCommand::Compare(range),
-            opcode::WRITE_ZEROES if sqe.cdw(12) & NAMESPACE_ZEROES != 0 => return Err(Rejection::field(50)),
+            opcode::WRITE_ZEROES if sqe.cdw(12) & NAMESPACE_ZEROES != 0 => {
+                return Err(Rejection::field(50));
+            }
             opcode::WRITE_ZEROES => {
                 let deallocate = sqe.cdw(12) & DEAC != 0;
                 IoCommand::WriteZeroes { range, deallocate, force_unit_access }
@@ -140,7 +142,8 @@ impl IoCommand {
                 put_range(&mut sqe, range, if force_unit_access { FUA } else { 0 });
             }
             IoCommand::WriteZeroes { range, deallocate, force_unit_access } => {
-                let flags = (if force_unit_access { FUA } else { 0 }) | (if deallocate { DEAC } else { 0 });
+                let flags =
+                    (if force_unit_access { FUA } else { 0 }) | (if deallocate { DEAC } else { 0 });
                 put_range(&mut sqe, range, flags);
             }
             IoCommand::DatasetManagement { range_count, deallocate } => {
@@ -171,7 +174,9 @@ fn put_range(sqe: &mut Sqe, range: BlockRange, flags: u32) {
 }
 
 /// One range of Dataset Management's data (NVM Command Set 1.1, section 3.2.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct DsmRange {
     /// Context attributes: hints.

@@ -6,8 +6,8 @@ mod error;
 mod health;
 
 pub use discovery::{
-    DISCOVERY_ENTRY_BYTES, DiscoveryEntry, DiscoveryHeader, address_family, discovery_flags, subsystem_type,
-    transport_requirements,
+    DISCOVERY_ENTRY_BYTES, DiscoveryEntry, DiscoveryHeader, address_family, discovery_flags,
+    subsystem_type, transport_requirements,
 };
 pub use effects::{CommandEffects, EffectsLog, command_effects, feature_effects};
 pub use error::{ERROR_LOG_VERSION, ErrorLogEntry, transport_type};

@@ -39,8 +39,11 @@ impl Capabilities {
     /// As the property has it. Pages are 4 KiB, doorbells are unused, ready means ready for
     /// everything.
     pub const fn bits(self) -> u64 {
-        let sets =
-            if self.io_command_sets { Self::CSS_NVM | Self::CSS_IO_SETS } else { Self::CSS_ADMIN_ONLY };
+        let sets = if self.io_command_sets {
+            Self::CSS_NVM | Self::CSS_IO_SETS
+        } else {
+            Self::CSS_ADMIN_ONLY
+        };
         self.max_queue_entries as u64
             | Self::CQR
             | (self.timeout_500ms as u64) << 24

@@ -173,7 +173,9 @@ pub struct Unsafe {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadError {
     /// Too many drives are missing or refuse to read.
-    #[error("column {column} cannot be read: {available} of {needed} columns are readable ({last})")]
+    #[error(
+        "column {column} cannot be read: {available} of {needed} columns are readable ({last})"
+    )]
     TooFewColumns {
         /// Which column was wanted.
         column: usize,
@@ -273,7 +275,12 @@ impl<D: Device> Array<D> {
 
     /// How many drives are used.
     pub fn working_count(&self) -> usize {
-        self.members.borrow().iter().flatten().filter(|member| member.failure.borrow().is_none()).count()
+        self.members
+            .borrow()
+            .iter()
+            .flatten()
+            .filter(|member| member.failure.borrow().is_none())
+            .count()
     }
 
     /// Gives a drive up: it is not used any more, nobody waits for it, and [`Array::changed`]
@@ -306,7 +313,11 @@ impl<D: Device> Array<D> {
         let is_faulty = |member: &Rc<Member<D>>| {
             member.faults.are_too_many(now, threshold) && member.failure.borrow().is_none()
         };
-        let index = self.members.borrow().iter().position(|member| member.as_ref().is_some_and(is_faulty))?;
+        let index = self
+            .members
+            .borrow()
+            .iter()
+            .position(|member| member.as_ref().is_some_and(is_faulty))?;
         Some(DriveId(index as u16))
     }
 
@@ -326,7 +337,9 @@ impl<D: Device> Array<D> {
     }
 
     fn note_fault(&self, member: &Member<D>) {
-        let (Some(clock), Some(threshold)) = (&self.clock, self.fault_threshold.get()) else { return };
+        let (Some(clock), Some(threshold)) = (&self.clock, self.fault_threshold.get()) else {
+            return;
+        };
         if member.faults.note(clock(), threshold) {
             self.changed.notify_one();
         }
@@ -384,7 +397,8 @@ impl<D: Device> Array<D> {
         // Lanes and not a list of futures: nothing is allocated for them.
         let lane = async || {
             while let Some((index, bytes)) = { columns.borrow_mut().next() } {
-                let written = self.write_chunk(geometry.columns[index], row, bytes, Durability::Stable);
+                let written =
+                    self.write_chunk(geometry.columns[index], row, bytes, Durability::Stable);
                 if !written.await {
                     missing.set(missing.get().with(index));
                 }
@@ -393,15 +407,26 @@ impl<D: Device> Array<D> {
         let four = || join4(lane(), lane(), lane(), lane());
         join3(four(), four(), four()).await;
         let (missing, parity) = (missing.get(), geometry.parity());
-        if missing.count() > parity { Err(Unsafe { missing, parity }) } else { Ok(MissingColumns(missing)) }
+        if missing.count() > parity {
+            Err(Unsafe { missing, parity })
+        } else {
+            Ok(MissingColumns(missing))
+        }
     }
 
     /// Writes rows of one chunk from `row` on. True: the drive has them, as durable as asked for.
     /// False: the drive is lost, now or before.
     ///
     /// Errors and want of room are treated as in [`Array::write_rows`].
-    pub async fn write_chunk(&self, column: ChunkAddr, row: u32, bytes: Bytes, durable: Durability) -> bool {
-        let _writing = self.reconstruct_cache.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
+    pub async fn write_chunk(
+        &self,
+        column: ChunkAddr,
+        row: u32,
+        bytes: Bytes,
+        durable: Durability,
+    ) -> bool {
+        let _writing =
+            self.reconstruct_cache.writing(column, row..row + (bytes.len() / SECTOR_BYTES) as u32);
         let mut tries = 0;
         let mut without_room = None;
         loop {
@@ -473,7 +498,13 @@ impl<D: Device> Array<D> {
 
     /// Writes outside the chunks: one drive's own copy of something. A drive that fails is given
     /// up.
-    pub async fn write_raw(&self, drive: DriveId, offset: u64, bytes: Bytes, durability: Durability) {
+    pub async fn write_raw(
+        &self,
+        drive: DriveId,
+        offset: u64,
+        bytes: Bytes,
+        durability: Durability,
+    ) {
         let mut without_room = None;
         loop {
             let Some(member) = self.working(drive) else { return };
@@ -488,8 +519,9 @@ impl<D: Device> Array<D> {
     /// Makes what was written to a drive durable. A drive that fails is given up.
     pub async fn flush(&self, drive: DriveId) {
         let Some(member) = self.working(drive) else { return };
-        let flushed =
-            self.answer(&member, &member.silence.writes, Patience::Patient, member.device.flush()).await;
+        let flushed = self
+            .answer(&member, &member.silence.writes, Patience::Patient, member.device.flush())
+            .await;
         if let Err(error) = flushed.and_then(|flushed| flushed) {
             self.give_up(drive, error);
         }

@@ -95,7 +95,10 @@ pub struct Geometry {
 impl Geometry {
     /// A geometry of these columns, the last `parity` of them parity.
     pub fn new(columns: Box<[ChunkAddr]>, parity: usize) -> Self {
-        assert!(columns.len() <= COLUMNS_MAX && parity < columns.len(), "{parity} parities of {columns:?}");
+        assert!(
+            columns.len() <= COLUMNS_MAX && parity < columns.len(),
+            "{parity} parities of {columns:?}"
+        );
         Geometry { data: (columns.len() - parity) as u8, columns }
     }
 

@@ -55,9 +55,15 @@ impl Kernel {
     /// # Panics
     /// If the slices differ in length, if that is not a multiple of [`TILE_BYTES`], if there are
     /// more than [`COLUMNS_MAX`] sources, or no sums or more than [`PARITY_MAX`].
-    pub fn combine(self, sources: &[&[u8]], factor: impl Fn(usize, usize) -> u8, sums: &mut [&mut [u8]]) {
+    pub fn combine(
+        self,
+        sources: &[&[u8]],
+        factor: impl Fn(usize, usize) -> u8,
+        sums: &mut [&mut [u8]],
+    ) {
         let bytes = sums.first().map_or(0, |sum| sum.len());
-        let alike = sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));
+        let alike =
+            sources.iter().map(|source| source.len()).chain(sums.iter().map(|sum| sum.len()));
         assert!(alike.into_iter().all(|len| len == bytes), "sources and sums differ in length");
         assert!(bytes.is_multiple_of(TILE_BYTES), "{bytes} bytes are not whole tiles");
         assert!(sources.len() <= COLUMNS_MAX, "{} sources", sources.len());
@@ -76,7 +82,8 @@ impl Kernel {
         factor: impl Fn(usize, usize) -> u8,
         sums: [&mut [u8]; M],
     ) {
-        let factors = (0..sources.len()).map(|source| std::array::from_fn(|sum| factor(sum, source)));
+        let factors =
+            (0..sources.len()).map(|source| std::array::from_fn(|sum| factor(sum, source)));
         match self {
             Kernel::Portable => portable::combine::<M>(sources, factors, sums),
             #[cfg(target_arch = "x86_64")]

@@ -155,10 +155,14 @@ impl FromStr for Level {
             "6" => Ok(Level::RAID6),
             "7.3" => Ok(Level::RAID7_3),
             _ => {
-                let copies = text.strip_prefix("1x").and_then(|copies| count(copies)?.checked_sub(1));
-                let columns =
-                    || text.split_once('+').and_then(|(data, parity)| Some((count(data)?, count(parity)?)));
-                let (data, parity) = copies.map(|parity| (1, parity)).or_else(columns).ok_or_else(unknown)?;
+                let copies =
+                    text.strip_prefix("1x").and_then(|copies| count(copies)?.checked_sub(1));
+                let columns = || {
+                    text.split_once('+')
+                        .and_then(|(data, parity)| Some((count(data)?, count(parity)?)))
+                };
+                let (data, parity) =
+                    copies.map(|parity| (1, parity)).or_else(columns).ok_or_else(unknown)?;
                 Level::of(data, parity).filter(|_| data > 0).ok_or_else(unknown)
             }
         }

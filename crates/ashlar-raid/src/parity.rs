@@ -93,7 +93,8 @@ impl Recipe {
     /// Whether what it makes of `columns` begins with `start`. Little is computed where it does
     /// not.
     pub fn begins_with(&self, columns: &[&[u8]], start: &[u8]) -> bool {
-        let product = |column: usize, at: usize| multiply(self.factors[column], columns[column][at]);
+        let product =
+            |column: usize, at: usize| multiply(self.factors[column], columns[column][at]);
         let byte = |at: usize| self.sources.iter().fold(0, |sum, column| sum ^ product(column, at));
         start.iter().enumerate().all(|(at, wanted)| byte(at) == *wanted)
     }
@@ -101,7 +102,8 @@ impl Recipe {
     /// Makes the column of `columns`.
     pub fn make(&self, columns: &[&[u8]], out: &mut [u8]) {
         let chosen: SmallVec<[usize; COLUMNS_MAX]> = self.sources.iter().collect();
-        let read: SmallVec<[&[u8]; COLUMNS_MAX]> = chosen.iter().map(|column| columns[*column]).collect();
+        let read: SmallVec<[&[u8]; COLUMNS_MAX]> =
+            chosen.iter().map(|column| columns[*column]).collect();
         Kernel::best().combine(&read, |_, source| self.factors[chosen[source]], &mut [out]);
     }
 }
@@ -111,18 +113,27 @@ impl Recipe {
 /// Each chosen parity is a sum over all data columns. What is chosen of these is taken off it, and
 /// what is left are as many equations as there are data columns not chosen: at most [`PARITY_MAX`],
 /// however wide the stripe is.
-fn solve(data_columns: usize, chosen: &[usize], targets: &[usize]) -> [[u8; COLUMNS_MAX]; PARITY_MAX] {
-    let parities: Few = chosen.iter().filter_map(|column| column.checked_sub(data_columns)).collect();
+fn solve(
+    data_columns: usize,
+    chosen: &[usize],
+    targets: &[usize],
+) -> [[u8; COLUMNS_MAX]; PARITY_MAX] {
+    let parities: Few =
+        chosen.iter().filter_map(|column| column.checked_sub(data_columns)).collect();
     let missing: Few = (0..data_columns).filter(|column| !chosen.contains(column)).collect();
     let mut matrix = Square::default();
     for (row, parity) in matrix.iter_mut().zip(&parities) {
-        row.iter_mut().zip(&missing).for_each(|(value, column)| *value = coefficient(*parity, *column));
+        row.iter_mut()
+            .zip(&missing)
+            .for_each(|(value, column)| *value = coefficient(*parity, *column));
     }
     let inverse = invert(matrix, missing.len());
     let missing_of = |nth: usize, column: usize| match column.checked_sub(data_columns) {
-        Some(parity) => {
-            parities.iter().zip(inverse[nth]).find(|(own, _)| **own == parity).map_or(0, |own| own.1)
-        }
+        Some(parity) => parities
+            .iter()
+            .zip(inverse[nth])
+            .find(|(own, _)| **own == parity)
+            .map_or(0, |own| own.1),
         None => sum(parities
             .iter()
             .zip(inverse[nth])
@@ -182,7 +193,10 @@ fn scale_row(row: &mut [u8], factor: u8) {
 
 fn subtract_row(matrix: &mut Square, row: usize, source: usize, factor: u8) {
     let source = matrix[source];
-    matrix[row].iter_mut().zip(source).for_each(|(value, source)| *value ^= multiply(source, factor));
+    matrix[row]
+        .iter_mut()
+        .zip(source)
+        .for_each(|(value, source)| *value ^= multiply(source, factor));
 }
 
 #[cfg(test)]

@@ -152,13 +152,16 @@ impl<'a> Ways<'a> {
         }
         let readable = row.readable();
         let begins_with_it = |way: &Way<'_>| row.begins_with(*way, start, self.recipes.column);
-        let recipe = if readable.has(self.recipes.column) { None } else { self.recipes.first(readable) };
+        let recipe =
+            if readable.has(self.recipes.column) { None } else { self.recipes.first(readable) };
         let first = match recipe.as_deref() {
             Some(recipe) => Way::By(recipe),
             None if readable.has(self.recipes.column) => Way::AsItIs,
             None => return Vec::new(),
         };
-        if self.agree(row, parity::TILE_BYTES) && (!begins_with_it(&first) || self.agree(row, usize::MAX)) {
+        if self.agree(row, parity::TILE_BYTES)
+            && (!begins_with_it(&first) || self.agree(row, usize::MAX))
+        {
             return if begins_with_it(&first) { vec![self.sector(row, first)] } else { Vec::new() };
         }
         let recipes = self.recipes.of(readable);
@@ -238,9 +241,13 @@ impl<'a> Row<'a> {
 /// Every choice of `count` columns among `readable`; none if there are fewer.
 pub(crate) fn choices(readable: ColumnMask, count: usize) -> impl Iterator<Item = ColumnMask> {
     let columns: Vec<usize> = (0..COLUMNS_MAX).filter(|column| readable.has(*column)).collect();
-    let skipped_drives = columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
+    let skipped_drives =
+        columns.len().checked_sub(count).map(|extra| subsets(columns.len(), extra));
     skipped_drives.into_iter().flatten().map(move |skipped_drives| {
-        (0..columns.len()).filter(|nth| skipped_drives >> nth & 1 == 0).map(|nth| columns[nth]).collect()
+        (0..columns.len())
+            .filter(|nth| skipped_drives >> nth & 1 == 0)
+            .map(|nth| columns[nth])
+            .collect()
     })
 }
 

@@ -16,7 +16,10 @@ fn isal() -> Option<Isal> {
     match Isal::load() {
         Ok(isal) => Some(isal),
         Err(error) => {
-            assert!(std::env::var_os("ASHLAR_SKIP_NOTHING").is_none(), "this test cannot run here: {error}");
+            assert!(
+                std::env::var_os("ASHLAR_SKIP_NOTHING").is_none(),
+                "this test cannot run here: {error}"
+            );
             let name = std::thread::current().name().unwrap_or_default().to_owned();
             let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {error}");
             None
@@ -66,7 +69,8 @@ fn slices_mut(columns: &mut [Vec<u8>]) -> Vec<&mut [u8]> {
 fn every_kernels_parity_is_what_isa_l_makes_of_the_same_matrix() {
     let Some(isal) = isal() else { return };
     let mut random = XorShift::new(11);
-    let shapes = (1..=DATA_COLUMNS_MAX).flat_map(|data| (1..=PARITY_MAX).map(move |parity| (data, parity)));
+    let shapes =
+        (1..=DATA_COLUMNS_MAX).flat_map(|data| (1..=PARITY_MAX).map(move |parity| (data, parity)));
     for (data, parities) in shapes {
         let tables = isal.tables(&factors(data, parities));
         for bytes in LENGTHS {
@@ -76,7 +80,8 @@ fn every_kernels_parity_is_what_isa_l_makes_of_the_same_matrix() {
             for kernel in Kernel::all() {
                 let mut ours = vec![vec![0x55; columns.padded]; parities];
                 encode_with(kernel, &columns.slices(columns.padded), &mut slices_mut(&mut ours));
-                let same = ours.iter().zip(&theirs).all(|(ours, theirs)| ours[..bytes] == theirs[..]);
+                let same =
+                    ours.iter().zip(&theirs).all(|(ours, theirs)| ours[..bytes] == theirs[..]);
                 assert!(same, "{data}+{parities}, {bytes} bytes, {kernel:?}");
             }
         }
@@ -94,9 +99,16 @@ fn sources(data: usize, columns: usize, lost: ColumnMask) -> Vec<usize> {
 }
 
 /// What ISA-L makes of the lost data columns, from the inverse of the sources' rows.
-fn theirs(isal: &Isal, data: usize, all: &[&[u8]], sources: &[usize], lost: &[usize]) -> Vec<Vec<u8>> {
+fn theirs(
+    isal: &Isal,
+    data: usize,
+    all: &[&[u8]],
+    sources: &[usize],
+    lost: &[usize],
+) -> Vec<Vec<u8>> {
     let unit = |column| (0..data).map(|other| u8::from(other == column)).collect();
-    let generator: Vec<Vec<u8>> = (0..data).map(unit).chain(factors(data, all.len() - data)).collect();
+    let generator: Vec<Vec<u8>> =
+        (0..data).map(unit).chain(factors(data, all.len() - data)).collect();
     let rows: Vec<Vec<u8>> = sources.iter().map(|column| generator[*column].clone()).collect();
     let inverse = isal.invert(&rows).expect("the sources determine the data");
     let wanted: Vec<Vec<u8>> = lost.iter().map(|column| inverse[*column].clone()).collect();
@@ -115,11 +127,15 @@ fn every_pattern_of_losses_is_restored_by_every_kernel_and_by_isa_l_alike() {
         let columns = Columns::random(data, TILE_BYTES, &mut random);
         let mut parity = vec![vec![0; TILE_BYTES]; parities];
         encode_with(Kernel::best(), &columns.slices(TILE_BYTES), &mut slices_mut(&mut parity));
-        let all: Vec<&[u8]> =
-            columns.slices(TILE_BYTES).into_iter().chain(parity.iter().map(Vec::as_slice)).collect();
+        let all: Vec<&[u8]> = columns
+            .slices(TILE_BYTES)
+            .into_iter()
+            .chain(parity.iter().map(Vec::as_slice))
+            .collect();
         for lost in losses(total, parities) {
             let sources = sources(data, total, lost);
-            let mask = sources.iter().fold(ColumnMask::default(), |mask, column| mask.with(*column));
+            let mask =
+                sources.iter().fold(ColumnMask::default(), |mask, column| mask.with(*column));
             let targets: Vec<usize> = (0..total).filter(|column| lost.has(*column)).collect();
             for kernel in Kernel::all() {
                 let mut out = vec![vec![0x55; TILE_BYTES]; targets.len()];
@@ -134,7 +150,8 @@ fn every_pattern_of_losses_is_restored_by_every_kernel_and_by_isa_l_alike() {
             let lost_data: Vec<usize> = (0..data).filter(|column| lost.has(*column)).collect();
             if !lost_data.is_empty() {
                 let theirs = theirs(&isal, data, &all, &sources, &lost_data);
-                let same = lost_data.iter().zip(&theirs).all(|(column, theirs)| all[*column] == theirs);
+                let same =
+                    lost_data.iter().zip(&theirs).all(|(column, theirs)| all[*column] == theirs);
                 assert!(same, "{data}+{parities}, lost {lost:?}: ISA-L");
             }
         }

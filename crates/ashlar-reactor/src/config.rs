@@ -64,10 +64,14 @@ impl Config {
             ),
             (
                 !(512..=1 << 20).contains(&self.recv_buffer_bytes),
-                format!("recv_buffer_bytes is {}: it must be 512 to 1048576", self.recv_buffer_bytes),
+                format!(
+                    "recv_buffer_bytes is {}: it must be 512 to 1048576",
+                    self.recv_buffer_bytes
+                ),
             ),
             (
-                !self.recv_buffer_count.is_power_of_two() || !(8..=32_768).contains(&self.recv_buffer_count),
+                !self.recv_buffer_count.is_power_of_two()
+                    || !(8..=32_768).contains(&self.recv_buffer_count),
                 format!(
                     "recv_buffer_count is {}: it must be a power of two, 8 to 32768",
                     self.recv_buffer_count
@@ -77,8 +81,14 @@ impl Config {
                 self.recv_held_per_connection_max == 0,
                 "recv_held_per_connection_max is 0: it must be at least 1".to_owned(),
             ),
-            (self.recv_queued_bytes_max == 0, "recv_queued_bytes_max is 0: it must be at least 1".to_owned()),
-            (self.polls_per_turn_max == 0, "polls_per_turn_max is 0: it must be at least 1".to_owned()),
+            (
+                self.recv_queued_bytes_max == 0,
+                "recv_queued_bytes_max is 0: it must be at least 1".to_owned(),
+            ),
+            (
+                self.polls_per_turn_max == 0,
+                "polls_per_turn_max is 0: it must be at least 1".to_owned(),
+            ),
         ];
         checks.into_iter().find(|(wrong, _)| *wrong).map(|(_, why)| why)
     }

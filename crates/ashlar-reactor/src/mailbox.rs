@@ -97,7 +97,11 @@ impl<T: Send> Sender<T> {
         poll_fn(|cx| self.poll_send(&mut message, cx)).await
     }
 
-    fn poll_send(&mut self, place: &mut Option<T>, cx: &mut Context<'_>) -> Poll<Result<(), Closed<T>>> {
+    fn poll_send(
+        &mut self,
+        place: &mut Option<T>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Closed<T>>> {
         for registered in [false, true] {
             let message = place.take().expect("a send is not polled after its end");
             match self.try_send(message) {

@@ -138,7 +138,10 @@ impl Ops {
 
     fn slot(&mut self, key: OpKey) -> &mut Slot {
         let slot = &mut self.slots[key.index as usize];
-        assert_eq!(slot.generation, key.generation, "an operation's key is used up with its last completion");
+        assert_eq!(
+            slot.generation, key.generation,
+            "an operation's key is used up with its last completion"
+        );
         slot
     }
 
@@ -172,8 +175,12 @@ impl Ops {
                 }
                 Followup::Sink { sink, more }
             }
-            Stage::Abandoned => Followup::Discard { owned: self.remove(key), result: completion.result },
-            Stage::Free | Stage::Done(_) => unreachable!("a completion for an operation that has ended"),
+            Stage::Abandoned => {
+                Followup::Discard { owned: self.remove(key), result: completion.result }
+            }
+            Stage::Free | Stage::Done(_) => {
+                unreachable!("a completion for an operation that has ended")
+            }
         }
     }
 

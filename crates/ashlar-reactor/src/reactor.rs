@@ -101,7 +101,8 @@ impl Reactor {
         let inbox = Arc::new(Inbox::new(doorbell));
         let pool = RecvPool::new(config.recv_buffer_count, config.recv_buffer_bytes, inbox.clone());
         pool.register(&ring)?;
-        let id = waker::register(inbox.clone()).ok_or(StartError::TooMany { max: waker::REACTORS_MAX })?;
+        let id = waker::register(inbox.clone())
+            .ok_or(StartError::TooMany { max: waker::REACTORS_MAX })?;
         Ok(Reactor {
             id,
             tasks: Tasks::default(),
@@ -141,7 +142,10 @@ impl Reactor {
         polled
     }
 
-    pub(crate) fn spawn_joined<F: Future + 'static>(self: &Rc<Self>, future: F) -> JoinHandle<F::Output> {
+    pub(crate) fn spawn_joined<F: Future + 'static>(
+        self: &Rc<Self>,
+        future: F,
+    ) -> JoinHandle<F::Output> {
         JoinHandle::spawn(self, future)
     }
 
@@ -161,7 +165,12 @@ impl Reactor {
     /// # Safety
     /// Every address in `entry` points into `owned`, or to memory that lives as long as the
     /// process; its descriptor is closed only through [`Self::close`].
-    pub(crate) unsafe fn begin(self: &Rc<Self>, entry: squeue::Entry, owned: Owned, on_drop: OnDrop) -> Op {
+    pub(crate) unsafe fn begin(
+        self: &Rc<Self>,
+        entry: squeue::Entry,
+        owned: Owned,
+        on_drop: OnDrop,
+    ) -> Op {
         let key = match self.is_open() {
             true => self.ops.borrow_mut().insert(owned),
             false => self.ops.borrow_mut().insert_refused(owned),

@@ -56,7 +56,8 @@ impl<T> Drop for Promise<T> {
 pub struct Reply<T>(Arc<Shared<T>>);
 
 pub(crate) fn reply<T>() -> (Promise<T>, Reply<T>) {
-    let shared = Arc::new(Shared { state: Mutex::new(State::Waiting(None)), settled: Condvar::new() });
+    let shared =
+        Arc::new(Shared { state: Mutex::new(State::Waiting(None)), settled: Condvar::new() });
     (Promise(Some(shared.clone())), Reply(shared))
 }
 

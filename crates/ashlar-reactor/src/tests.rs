@@ -301,7 +301,10 @@ fn a_configuration_out_of_bounds_is_refused_by_name() {
         (Config { ring_entries: 0, ..Config::default() }, "ring_entries"),
         (Config { recv_buffer_bytes: 1, ..Config::default() }, "recv_buffer_bytes"),
         (Config { recv_buffer_count: 100, ..Config::default() }, "recv_buffer_count"),
-        (Config { recv_held_per_connection_max: 0, ..Config::default() }, "recv_held_per_connection_max"),
+        (
+            Config { recv_held_per_connection_max: 0, ..Config::default() },
+            "recv_held_per_connection_max",
+        ),
         (Config { recv_queued_bytes_max: 0, ..Config::default() }, "recv_queued_bytes_max"),
         (Config { polls_per_turn_max: 0, ..Config::default() }, "polls_per_turn_max"),
     ];

@@ -70,7 +70,8 @@ impl Timers {
 
     /// When the next one fires.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
-        self.first_deadline().map(|deadline| deadline.max(self.hold_until.get().unwrap_or_default()))
+        self.first_deadline()
+            .map(|deadline| deadline.max(self.hold_until.get().unwrap_or_default()))
     }
 
     /// Wakes those that are due, unless they are held back.

@@ -144,7 +144,9 @@ impl Reactor {
         match followup {
             Followup::Nothing => {}
             Followup::Wake(waker) => waker.wake(),
-            Followup::Sink { sink, more } => sink.complete(self, completion.result, completion.flags, more),
+            Followup::Sink { sink, more } => {
+                sink.complete(self, completion.result, completion.flags, more)
+            }
             Followup::Discard { owned, result } => ops::discard(owned, result),
         }
     }

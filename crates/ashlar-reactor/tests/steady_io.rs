@@ -46,7 +46,8 @@ async fn echo(stream: TcpStream) {
 #[test]
 fn requests_over_tcp_allocate_nothing() {
     run(Config::default(), async {
-        let listener = TcpListener::bind(([127, 0, 0, 1], 0).into(), &BindOptions::default()).unwrap();
+        let listener =
+            TcpListener::bind(([127, 0, 0, 1], 0).into(), &BindOptions::default()).unwrap();
         let client = TcpStream::connect(listener.local_addr()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
         spawn(echo(server));

@@ -208,7 +208,8 @@ impl<W: World> Pool<W> {
         catalog.usages = self.space.ledger.usages();
         pages.leave_work_of_jobs_as_written(&mut catalog);
         let is_stale = |shard: &Shard| shard.index.is_stale() || shard.buffer.fresh_len() > 0;
-        !matches!(pages.due(&catalog), Due::Nothing) || self.map.shards.borrow().iter().any(is_stale)
+        !matches!(pages.due(&catalog), Due::Nothing)
+            || self.map.shards.borrow().iter().any(is_stale)
     }
 
     // --- step 3 (2 is in `maps`) -----------------------------------------------------------------
@@ -272,7 +273,11 @@ impl<W: World> Pool<W> {
         (table, window)
     }
 
-    async fn write_first_table(&self, noted: &Noted, table: &FirstTable) -> Result<Root, CheckpointError> {
+    async fn write_first_table(
+        &self,
+        noted: &Noted,
+        table: &FirstTable,
+    ) -> Result<Root, CheckpointError> {
         let encoded = encode_first_table(table);
         let (bytes, room) = (encoded.len() as u64, TABLE_AREA_BYTES);
         if bytes > room {
@@ -304,7 +309,11 @@ impl<W: World> Pool<W> {
     }
 
     /// The incarnations of this root: this one, then those before it.
-    fn line(&self, before: &Root, generation: RootGeneration) -> Vec<(Incarnation, RootGeneration)> {
+    fn line(
+        &self,
+        before: &Root,
+        generation: RootGeneration,
+    ) -> Vec<(Incarnation, RootGeneration)> {
         let mut line = before.line.clone();
         if before.incarnation() != self.checkpoint.incarnation {
             line.insert(0, (self.checkpoint.incarnation, generation));
@@ -343,12 +352,22 @@ impl<W: World> Pool<W> {
         self.write_everywhere(drives, offset, &root.encode(), Durability::Stable).await;
     }
 
-    async fn write_everywhere(&self, drives: &[DriveId], offset: u64, bytes: &[u8], durability: Durability) {
+    async fn write_everywhere(
+        &self,
+        drives: &[DriveId],
+        offset: u64,
+        bytes: &[u8],
+        durability: Durability,
+    ) {
         let mut buf = AlignedBuf::zeroed(bytes.len().next_multiple_of(SECTOR_BYTES));
         buf[..bytes.len()].copy_from_slice(bytes);
         let bytes = buf.freeze();
-        join_all(drives.iter().map(|drive| self.array.write_raw(*drive, offset, bytes.clone(), durability)))
-            .await;
+        join_all(
+            drives
+                .iter()
+                .map(|drive| self.array.write_raw(*drive, offset, bytes.clone(), durability)),
+        )
+        .await;
     }
 
     async fn flush_everywhere(&self, drives: &[DriveId]) {
@@ -369,7 +388,8 @@ impl<W: World> Pool<W> {
         let before = self.checkpoint.roots.install(root).members;
         self.settle_awaiting_root();
         self.jobs.relocation.settled(noted.relocated_columns);
-        if self.membership.joining.get().is_some_and(|joining| self.is_member(joining.record.drive)) {
+        if self.membership.joining.get().is_some_and(|joining| self.is_member(joining.record.drive))
+        {
             self.membership.joining.set(None);
         }
         let mut segments = self.space.segments.borrow_mut();

@@ -78,7 +78,13 @@ fn invented_run() -> Run {
         first_block: nth * step,
         entries: entries as u16,
         pointer: Pointer {
-            location: Location::new(SegmentId(SegmentId::COUNT as u32 - nth), 0, nth, 64, Codec::Lz4),
+            location: Location::new(
+                SegmentId(SegmentId::COUNT as u32 - nth),
+                0,
+                nth,
+                64,
+                Codec::Lz4,
+            ),
             crc: XorShift::new(u64::from(nth) + 1).next_u64() as u32,
         },
     };

@@ -41,7 +41,9 @@ pub use jobs::progress::{Obstacle, Progress};
 pub use jobs::scrub::{ScrubReport, ScrubState};
 pub use jobs::trim::{TrimError, TrimReport};
 pub use members::add::AddError;
-pub use members::create::{CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock};
+pub use members::create::{
+    CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock,
+};
 pub use members::grow::{GrowError, Grown};
 pub use members::lease::live_holder;
 pub use members::naming::{RenameError, newest_label};

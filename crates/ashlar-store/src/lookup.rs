@@ -83,14 +83,15 @@ impl<W: World> Pool<W> {
         let pages = AtHand::new(&self.map.pages);
         loop {
             found.clear();
-            let needed =
-                self.look_at_all(first, count, &pages, |index, value| found.extend(with(index, value)));
+            let needed = self
+                .look_at_all(first, count, &pages, |index, value| found.extend(with(index, value)));
             if needed.is_empty() {
                 return Ok(());
             }
             // What was found so far may be older than what comes next.
             found.clear();
-            try_join_all(needed.iter().map(|(key, page)| self.read_needed(key, *page, &pages))).await?;
+            try_join_all(needed.iter().map(|(key, page)| self.read_needed(key, *page, &pages)))
+                .await?;
         }
     }
 
@@ -119,19 +120,29 @@ impl<W: World> Pool<W> {
     }
 
     /// Reads a page that a look needs, unless the group has changed meanwhile and the page is gone.
-    async fn read_needed(&self, key: &Key, needed: Needed, pages: &AtHand<'_>) -> Result<(), IoError> {
+    async fn read_needed(
+        &self,
+        key: &Key,
+        needed: Needed,
+        pages: &AtHand<'_>,
+    ) -> Result<(), IoError> {
         let (at, read) = match needed {
             Needed::Page(at) => (at, self.read_map_page(at).await.map(Page::Entries)),
             Needed::Leaf(at) => (at, self.read_leaf(at).await.map(Page::Leaf)),
         };
         let read = read.map(|page| drop(pages.own.borrow_mut().insert(at, page)));
         // With the pages that it has, or one that the cache has thrown out would pass for a change.
-        read.or_else(|error| if self.look(key, pages) == Look::Needs(needed) { Err(error) } else { Ok(()) })
+        read.or_else(
+            |error| if self.look(key, pages) == Look::Needs(needed) { Err(error) } else { Ok(()) },
+        )
     }
 
     /// The newest value of each key. Values come from different turns: those that need no page from
     /// this one, the others from when their pages are read.
-    pub async fn lookup_each(&self, keys: impl Iterator<Item = Key>) -> Vec<Result<Value, IoError>> {
+    pub async fn lookup_each(
+        &self,
+        keys: impl Iterator<Item = Key>,
+    ) -> Vec<Result<Value, IoError>> {
         let at_hand = AtHand::new(&self.map.pages);
         let (mut values, mut needy) = (Vec::new(), Vec::new());
         for (index, key) in keys.enumerate() {

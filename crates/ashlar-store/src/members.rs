@@ -105,7 +105,8 @@ pub const OPEN_ANSWER_MAX: Duration = Duration::from_secs(30);
 /// The valid roots of one drive, newest last.
 pub async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
     let slots = (0..SLOT_COUNT).map(|slot| async move {
-        let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
+        let (read, buf) =
+            device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
         read.ok().and_then(|()| Root::decode(&buf).ok())
     });
     let roots = join_all(slots).await.into_iter().flatten();
@@ -118,7 +119,8 @@ pub async fn read_roots<D: Device>(device: &D, pool: PoolUuid) -> Vec<Root> {
 /// be one.
 pub(crate) async fn has_never_had_a_root<D: Device>(device: &D) -> bool {
     let slots = (0..SLOT_COUNT).map(|slot| async move {
-        let (read, buf) = device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
+        let (read, buf) =
+            device.read(Superblock::root_offset(slot), AlignedBuf::stale(ROOT_BYTES)).await;
         read.is_ok() && buf.iter().all(|byte| *byte == 0)
     });
     join_all(slots).await.into_iter().all(|is_blank| is_blank)
@@ -186,7 +188,8 @@ fn could_have_opened(own: &Root, others: &[DriveId], parity: usize) -> bool {
 /// Whether the drives that are not in `root`, the newest of an open pool, may have acknowledged
 /// something under `own`.
 pub(crate) fn has_gone_another_way(own: &Root, root: &Root, parity: usize) -> bool {
-    let elsewhere: Vec<DriveId> = own.counted().filter(|drive| !takes_part_in(root, *drive)).collect();
+    let elsewhere: Vec<DriveId> =
+        own.counted().filter(|drive| !takes_part_in(root, *drive)).collect();
     went_on_without(own, root) && could_have_opened(own, &elsewhere, parity)
 }
 
@@ -207,9 +210,14 @@ pub(crate) fn losses<'a>(
 /// The same, by what the root says of its segments: those that lie on drives that are lost now may
 /// all be one that lies on all of these. No pool is opened, and no root counts, where that is more
 /// than the level survives: so it is certain which roots a pool can have gone on from.
-pub(crate) fn losses_by_root(root: &Root, is_lost: impl Fn(DriveId) -> bool, parity: usize) -> usize {
+pub(crate) fn losses_by_root(
+    root: &Root,
+    is_lost: impl Fn(DriveId) -> bool,
+    parity: usize,
+) -> usize {
     let is_missed = |member: &&MemberRecord| member.state.takes_part() && is_lost(member.drive);
-    let missed: Vec<u8> = root.members.iter().filter(is_missed).map(|member| member.parity_used).collect();
+    let missed: Vec<u8> =
+        root.members.iter().filter(is_missed).map(|member| member.parity_used).collect();
     let on_missed = missed.iter().max().map_or(0, |used| usize::from(*used) + missed.len());
     let is_left = on_missed.max(root.parity_used.into()) <= parity;
     Loss::by(root, is_lost).as_level_counts(is_left, parity)
@@ -241,7 +249,8 @@ impl Loss {
     fn by(root: &Root, is_lost: impl Fn(DriveId) -> bool) -> Self {
         let counted = root.members.iter().filter(|member| member.state != MemberState::Released);
         let lost = counted.filter(|member| is_lost(member.drive));
-        let is_missed = |member: &MemberRecord| member.state.takes_part() || member.since == root.generation;
+        let is_missed =
+            |member: &MemberRecord| member.state.takes_part() || member.since == root.generation;
         Self::of(lost.map(|member| (member, is_missed(member))))
     }
 
@@ -293,7 +302,8 @@ pub(crate) async fn choose<D: Device>(
     }
     let parity = drives[0].superblock.level().parity();
     let read = |drive: FoundDrive<D>| async move {
-        let Some(roots) = within(clock, OPEN_ANSWER_MAX, read_roots(&drive.device, pool)).await else {
+        let Some(roots) = within(clock, OPEN_ANSWER_MAX, read_roots(&drive.device, pool)).await
+        else {
             tracing::warn!("{} does not answer: it is left out", drive.superblock.drive);
             return None;
         };
@@ -313,7 +323,10 @@ pub(crate) async fn choose<D: Device>(
 type OwnRoot<'a> = (DriveId, &'a Root);
 
 fn own_roots<'a, D>(drives: &[FoundDrive<D>], roots: &'a [Vec<Root>]) -> Vec<OwnRoot<'a>> {
-    let last = drives.iter().zip(roots).map(|(drive, roots)| Some((drive.superblock.drive, roots.last()?)));
+    let last = drives
+        .iter()
+        .zip(roots)
+        .map(|(drive, roots)| Some((drive.superblock.drive, roots.last()?)));
     last.flatten().collect()
 }
 
@@ -325,16 +338,26 @@ fn newest_root<'a>(own_roots: &[OwnRoot<'a>]) -> Option<&'a Root> {
         takes_part_in(root, *drive) && !root.descends_from(own.incarnation(), own.generation)
     };
     let is_whole = |root: &Root| !own_roots.iter().any(|own| has_never_got(root, own));
-    let holders =
-        |root: &Root| own_roots.iter().filter(|(_, other)| other.incarnation() == root.incarnation()).count();
+    let holders = |root: &Root| {
+        own_roots.iter().filter(|(_, other)| other.incarnation() == root.incarnation()).count()
+    };
     let newest = own_roots.iter().map(|(_, root)| *root);
     newest.max_by_key(|root| (root.generation, is_whole(root), holders(root)))
 }
 
 /// Whom the newest root believes; and the drives of other lines, each with its own newest root.
-fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (Chosen<D>, Vec<OwnRoot<'_>>) {
-    let mut chosen =
-        Chosen { root, members: Vec::new(), behind: Vec::new(), stale: Vec::new(), missing: Vec::new() };
+fn sort_out<D>(
+    drives: Vec<FoundDrive<D>>,
+    roots: &[Vec<Root>],
+    root: Root,
+) -> (Chosen<D>, Vec<OwnRoot<'_>>) {
+    let mut chosen = Chosen {
+        root,
+        members: Vec::new(),
+        behind: Vec::new(),
+        stale: Vec::new(),
+        missing: Vec::new(),
+    };
     let mut diverged = Vec::new();
     let chosen_root = (chosen.root.generation, chosen.root.incarnation());
     for (drive, roots) in drives.into_iter().zip(roots) {
@@ -349,7 +372,8 @@ fn sort_out<D>(drives: Vec<FoundDrive<D>>, roots: &[Vec<Root>], root: Root) -> (
             _ => chosen.stale.push(drive.superblock.drive),
         }
     }
-    let there: BTreeSet<DriveId> = chosen.members.iter().map(|drive| drive.superblock.drive).collect();
+    let there: BTreeSet<DriveId> =
+        chosen.members.iter().map(|drive| drive.superblock.drive).collect();
     chosen.missing = chosen.root.counted().filter(|drive| !there.contains(drive)).collect();
     (chosen, diverged)
 }
@@ -377,7 +401,9 @@ fn agree<D>(
     if too_many && elsewhere.len() > lines.len() {
         return Err(OpenError::TooManyMissing { missing: missing(), members, parity });
     }
-    if let Some((drive, _)) = lines.iter().find(|(_, own)| could_have_opened(own, &elsewhere, parity)) {
+    if let Some((drive, _)) =
+        lines.iter().find(|(_, own)| could_have_opened(own, &elsewhere, parity))
+    {
         return Err(OpenError::Diverged { drive: *drive });
     }
     if too_many {
@@ -398,7 +424,8 @@ impl<D> Chosen<D> {
     /// Whether a drive is missing; not only a number of one that is there under another.
     fn lacks_a_drive(&self) -> bool {
         let there = || self.members.iter().map(|member| member.superblock.drive);
-        self.root.identities(self.missing.iter().copied().chain(there())) > self.root.identities(there())
+        self.root.identities(self.missing.iter().copied().chain(there()))
+            > self.root.identities(there())
     }
 
     /// Whether half of `members` are missing or more, and of one of them it was not known.

@@ -134,9 +134,11 @@ fn assemble<W: World>(
     }))
 }
 
-const _: () = assert!(size_of::<Record>() + RECORD_BYTES <= REPLAY_RECORD_BYTES, "what a record takes");
+const _: () =
+    assert!(size_of::<Record>() + RECORD_BYTES <= REPLAY_RECORD_BYTES, "what a record takes");
 const _: () = assert!(
-    size_of::<Found>() + size_of::<Replay>() + FIXED_BYTES <= BATCH_RECORDS as usize * REPLAY_RECORD_BYTES,
+    size_of::<Found>() + size_of::<Replay>() + FIXED_BYTES
+        <= BATCH_RECORDS as usize * REPLAY_RECORD_BYTES,
     "what a batch takes besides its records"
 );
 
@@ -169,7 +171,9 @@ impl<W: World> Pool<W> {
         match select(recovered, select(lacks_room, lost)).await {
             Either::Left((recovered, _)) => recovered,
             Either::Right((Either::Left(_), _)) => Err(OpenError::FileSystemFull),
-            Either::Right((Either::Right((Loss::To(holder), _)), _)) => Err(OpenError::InUse { holder }),
+            Either::Right((Either::Right((Loss::To(holder), _)), _)) => {
+                Err(OpenError::InUse { holder })
+            }
             Either::Right((Either::Right((Loss::Unsure, _)), _)) => Err(OpenError::Unsure),
         }
     }
@@ -241,7 +245,9 @@ impl<W: World> Pool<W> {
     /// A clean root has nothing behind it: what lies in its window is older.
     fn settle_clean(&self) {
         let mut segments = self.space.segments.borrow_mut();
-        let of = |state| move |(id, segment): (SegmentId, &Segment)| (segment.state == state).then_some(id);
+        let of = |state| {
+            move |(id, segment): (SegmentId, &Segment)| (segment.state == state).then_some(id)
+        };
         let window: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Window)).collect();
         let open: Vec<SegmentId> = segments.iter().filter_map(of(SegmentState::Open)).collect();
         window.into_iter().for_each(|id| segments.reuse_window(id));
@@ -286,8 +292,12 @@ impl<W: World> Pool<W> {
                 .collect(),
         };
         for (record, pointer) in replay.header.records.iter().zip(pointers) {
-            let known =
-                self.catalog.borrow().volumes.values().any(|volume| volume.family == record.key.family);
+            let known = self
+                .catalog
+                .borrow()
+                .volumes
+                .values()
+                .any(|volume| volume.family == record.key.family);
             if !known {
                 continue;
             }
@@ -330,7 +340,11 @@ impl<W: World> Pool<W> {
         let mut added = form(&mut segments);
         if added.is_empty() {
             // Nothing that the root names lives in these, and nothing that is replayed.
-            self.checkpoint.empty_at_start.take().into_iter().for_each(|id| drop(segments.free(id)));
+            self.checkpoint
+                .empty_at_start
+                .take()
+                .into_iter()
+                .for_each(|id| drop(segments.free(id)));
             added = form(&mut segments);
         }
         let has_added = !added.is_empty();
@@ -345,9 +359,10 @@ impl<W: World> Pool<W> {
         columns: &[Vec<u8>],
     ) -> Result<Vec<Option<Pointer>>, OpenError> {
         let fragment = |location: Location, crc: u32| {
-            let start =
-                location.slot() as usize * SLOT_BYTES - header.row as usize * ashlar_block::SECTOR_BYTES;
-            let bytes = AlignedBuf::copy_of(&columns[location.column()][start..start + location.bytes()]);
+            let start = location.slot() as usize * SLOT_BYTES
+                - header.row as usize * ashlar_block::SECTOR_BYTES;
+            let bytes =
+                AlignedBuf::copy_of(&columns[location.column()][start..start + location.bytes()]);
             Fragment { bytes: FragmentBytes::Own(bytes), codec: location.codec(), crc }
         };
         let items: Vec<Item> = header
@@ -362,17 +377,23 @@ impl<W: World> Pool<W> {
             })
             .collect();
         let mut pointers = self.append_anew(items).await?.into_iter();
-        let stored =
-            |record: &Record| record.location.is_some() && !matches!(record.kind, RecordKind::Page(_));
-        Ok(header.records.iter().map(|record| if stored(record) { pointers.next() } else { None }).collect())
+        let stored = |record: &Record| {
+            record.location.is_some() && !matches!(record.kind, RecordKind::Page(_))
+        };
+        Ok(header
+            .records
+            .iter()
+            .map(|record| if stored(record) { pointers.next() } else { None })
+            .collect())
     }
 
     /// Returns where they are, in their order.
     async fn append_anew(&self, mut items: Vec<Item>) -> Result<Vec<Pointer>, OpenError> {
         let mut pointers = Vec::new();
         while !items.is_empty() {
-            let take =
-                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+            let take = |room: BatchRoom, taken: &mut Vec<Item>| {
+                taken.extend(items.drain(..room.fitting(&items)))
+            };
             let mut appended = match self.try_append(StreamId::Recovery, Claim::Last, take).await {
                 Ok(appended) => appended,
                 Err(WindowEmpty) if self.extend_window() => continue,
@@ -380,7 +401,9 @@ impl<W: World> Pool<W> {
             };
             if self.write_for_root(&mut appended).await.is_none() {
                 let halted = self.halt.check();
-                return Err(halted.expect_err("a batch that cannot be written halts the pool").into());
+                return Err(halted
+                    .expect_err("a batch that cannot be written halts the pool")
+                    .into());
             }
             self.writer.lsns.published(appended.lsn);
             pointers.extend(appended.pointers.iter().flatten());

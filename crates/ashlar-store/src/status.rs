@@ -130,9 +130,13 @@ fn is_reduced(members: &[MemberRecord]) -> bool {
 /// has several old ones, all of them with its identity: the number that it has now is the one that
 /// takes part, or else the one that was lost last.
 fn came_back_as(members: &[MemberRecord], record: &MemberRecord) -> Option<DriveId> {
-    let is_it = |member: &&MemberRecord| member.uuid == record.uuid && member.state != MemberState::Released;
-    let newest =
-        members.iter().filter(is_it).max_by_key(|member| (member.state.takes_part(), member.since))?;
+    let is_it = |member: &&MemberRecord| {
+        member.uuid == record.uuid && member.state != MemberState::Released
+    };
+    let newest = members
+        .iter()
+        .filter(is_it)
+        .max_by_key(|member| (member.state.takes_part(), member.since))?;
     (newest.drive != record.drive).then_some(newest.drive)
 }
 

@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World};
+use ashlar_block::{
+    AlignedBuf, BLOCK_BYTES, Cause, DriveId, DriveUuid, IoError, Lba, VolumeId, World,
+};
 use ashlar_format::catalog::{Settings, Usage, VolumeEntry, VolumeState};
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::location::SLOT_BYTES;
@@ -93,7 +95,8 @@ impl<W: World> Store<W> {
         check_attributes(&attributes)?;
         self.pool.admit_request(Request::Change)?;
         let made_at = self.pool.world.unix_seconds();
-        let id = self.pool.catalog.borrow_mut().insert_next(blocks, compression, attributes, made_at);
+        let id =
+            self.pool.catalog.borrow_mut().insert_next(blocks, compression, attributes, made_at);
         self.pool.checkpoint_now().await?;
         Ok(id)
     }
@@ -389,7 +392,8 @@ impl<W: World> Store<W> {
         let mut items = self.pool.writer.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
-        let _updates = self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
+        let _updates =
+            self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
         // It may have been resized or deleted meanwhile.
         self.place(id, lba, count as u64)?;
         self.pool.count(|counters| {
@@ -495,6 +499,8 @@ fn left_for_now(id: VolumeId, given_back: Result<(), IoError>) {
         Ok(()) => {}
         // It was deleted meanwhile.
         Err(error) if error.cause == Cause::NoSuchVolume => {}
-        Err(error) => tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}"),
+        Err(error) => {
+            tracing::warn!("what lies beyond the end of {id:?} keeps its space for now: {error}")
+        }
     }
 }

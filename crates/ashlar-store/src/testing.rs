@@ -107,7 +107,8 @@ pub fn append_block(pool: &Pool<StillWorld>, lba: u64) -> Appended {
 pub fn block_item(pool: &Pool<StillWorld>, lba: u64, noise_bytes: usize) -> Item {
     let mut block = vec![0; BLOCK_BYTES];
     pool.world.fill_random(&mut block[..noise_bytes]);
-    let fragment = compress_blocks(&Bytes::from(block), noise_bytes < BLOCK_BYTES).next().expect("one block");
+    let fragment =
+        compress_blocks(&Bytes::from(block), noise_bytes < BLOCK_BYTES).next().expect("one block");
     Item { kind: RecordKind::Write, key: key(lba), fragment }
 }
 
@@ -126,7 +127,8 @@ fn finish_write(pool: &Pool<StillWorld>, mut appended: Appended) {
 
 /// Where such a block is.
 pub fn location(pool: &Pool<StillWorld>, lba: u64) -> Location {
-    at_once(pool.lookup(&key(lba), |value| value.expect("it was written").location)).expect("good drives")
+    at_once(pool.lookup(&key(lba), |value| value.expect("it was written").location))
+        .expect("good drives")
 }
 
 fn key(lba: u64) -> Key {

@@ -111,7 +111,9 @@ impl<W: World> Pool<W> {
             self.space.pace.rested(self.world.now());
         }
         match done {
-            Err(AppendError::WindowEmpty) if self.checkpoint_makes_room() => self.ordered_checkpoint().await,
+            Err(AppendError::WindowEmpty) if self.checkpoint_makes_room() => {
+                self.ordered_checkpoint().await
+            }
             Err(AppendError::WindowEmpty) => {
                 self.jobs.collecting.give_up();
                 self.postpone_rebuild();
@@ -154,7 +156,8 @@ impl<W: World> Pool<W> {
     /// some: repeated, it takes the last of them, and the pool halts.
     fn checkpoint_makes_room(&self) -> bool {
         let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
-        let gains = segments.placeable(&drives) > 0 || segments.has_reclaimable(self.writer.lsns.floor());
+        let gains =
+            segments.placeable(&drives) > 0 || segments.has_reclaimable(self.writer.lsns.floor());
         gains && self.checkpoint_has_room(&segments, &drives)
     }
 
@@ -185,7 +188,8 @@ impl<W: World> Pool<W> {
     async fn audit_if_quiet(&self) -> Audited {
         let begun = self.writer.lsns.next();
         let is_quiet = || {
-            self.halt.why().is_some() || (self.writer.lsns.floor(), self.writer.lsns.next()) == (begun, begun)
+            self.halt.why().is_some()
+                || (self.writer.lsns.floor(), self.writer.lsns.next()) == (begun, begun)
         };
         if !is_quiet() {
             return Ok(None);
@@ -327,7 +331,11 @@ impl<W: World> Pool<W> {
         if is_wanted && checkpoint.has_room {
             room.reclaimable = segments.reclaimable_count(self.writer.lsns.floor());
         }
-        let victim = if is_wanted { self.victim(&segments, &drives, self.writer.lsns.floor()) } else { None };
+        let victim = if is_wanted {
+            self.victim(&segments, &drives, self.writer.lsns.floor())
+        } else {
+            None
+        };
         let buffer_bytes_max = self.options.map_memory_bytes / 2;
         Wants {
             is_halted: self.halt.why().is_some(),
@@ -366,7 +374,8 @@ impl<W: World> Pool<W> {
     /// Whether there would be more to free or collect if every batch had been published and every
     /// read had ended.
     pub(crate) fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
-        segments.summary().has_empty() || self.victim(segments, drives, self.writer.lsns.next()).is_some()
+        segments.summary().has_empty()
+            || self.victim(segments, drives, self.writer.lsns.next()).is_some()
     }
 }
 

@@ -54,5 +54,9 @@ fn deltas_and_directories_are_read_or_refused() {
 #[test]
 fn catalogs_are_read_or_refused() {
     replay_all("catalog", &formats::catalog_seeds(), formats::catalog);
-    replay_all("catalog_directory", &formats::catalog_directory_seeds(), formats::catalog_directory);
+    replay_all(
+        "catalog_directory",
+        &formats::catalog_directory_seeds(),
+        formats::catalog_directory,
+    );
 }

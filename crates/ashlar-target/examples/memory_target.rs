@@ -20,7 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size_mib: u64 = arguments.next().as_deref().unwrap_or("64").parse()?;
     let door = MemoryDoor::new("nqn.2014-08.org.example:memory-target");
     door.add(Nsid(1), MemoryVolumeOptions::new(size_mib << 20));
-    door.add(Nsid(2), MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(size_mib << 20) });
+    door.add(
+        Nsid(2),
+        MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(size_mib << 20) },
+    );
     let controlled = door.clone();
     std::thread::spawn(move || control(&controlled));
     run(Config::default(), serve(door, address))?

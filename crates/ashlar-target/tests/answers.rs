@@ -130,5 +130,9 @@ fn log_pages_that_nobody_reads_stay_within_the_budget() {
     let (grown, hosts) = flood(|| Deaf::new(rig.admin(), sqe));
     is_within(grown, BUDGET as usize + CONNECTIONS * ADMIN_BYTES_MAX, &hosts);
     let mut other = rig.admin();
-    assert_eq!(other.identify(1, 0).0, Status::SUCCESS, "what is small needs no memory of the budget");
+    assert_eq!(
+        other.identify(1, 0).0,
+        Status::SUCCESS,
+        "what is small needs no memory of the budget"
+    );
 }

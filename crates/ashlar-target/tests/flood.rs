@@ -125,7 +125,8 @@ fn a_silent_flood_keeps_nobody_out_where_files_are_short() {
     rustix::net::connect(&host, &rig.io).unwrap();
     let mut host = Queue::of(TcpStream::from(host));
     host.shake(Digests::NONE);
-    let data = ConnectData::new([9; 16], CNTLID_DYNAMIC, SUBSYSTEM, "nqn.2014-08.org.example:other");
+    let data =
+        ConnectData::new([9; 16], CNTLID_DYNAMIC, SUBSYSTEM, "nqn.2014-08.org.example:other");
     assert_eq!(host.connect(&connect_command(0), &data).0.status(), Status::SUCCESS);
     assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);
     eventually("both are connected", || rig.target.connected_hosts().len() == 2);

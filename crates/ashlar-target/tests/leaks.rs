@@ -118,7 +118,11 @@ fn an_io_session_reset_after_every_byte_leaves_nothing_and_applies_nothing() {
     eventually("every host is gone", || rig.target.connected_hosts().is_empty());
     eventually("every file is closed", || open_files() <= files);
     let (admin, mut io) = rig.host();
-    assert_eq!(io.read(0, 1).1, [0; BLOCK_BYTES as usize], "a write that never came whole was applied");
+    assert_eq!(
+        io.read(0, 1).1,
+        [0; BLOCK_BYTES as usize],
+        "a write that never came whole was applied"
+    );
     drop((admin, io));
     budgets_are_whole(&rig);
     rig.shutdown();
@@ -160,8 +164,11 @@ fn data_reset_after_every_byte_are_not_applied_and_give_their_memory_back() {
 /// the connection.
 fn leave_with_keep_alive(rig: &Rig) {
     let mut admin = rig.admin();
-    let keep_alive =
-        AdminCommand::SetFeatures { feature: id::KEEP_ALIVE_TIMER, save: false, parameter: 600_000 };
+    let keep_alive = AdminCommand::SetFeatures {
+        feature: id::KEEP_ALIVE_TIMER,
+        save: false,
+        parameter: 600_000,
+    };
     let sqe = keep_alive.to_sqe(admin.cid(), 0);
     let mut bytes = admin.encode(&Pdu::Command(sqe), &[]);
     bytes.extend(admin.encode(&Pdu::HostTermReq(TermReq { status: 1, information: 0 }), &[]));
@@ -231,7 +238,8 @@ fn the_largest_requests_on_every_queue_at_once_stay_within_the_budget() {
     std::thread::scope(|scope| {
         for queue in &mut queues {
             scope.spawn(|| {
-                (0..COMMANDS).for_each(|_| assert_eq!(queue.finish(&data).0.status(), Status::SUCCESS))
+                (0..COMMANDS)
+                    .for_each(|_| assert_eq!(queue.finish(&data).0.status(), Status::SUCCESS))
             });
         }
     });
@@ -290,7 +298,11 @@ fn sgl_lengths_that_are_refused_take_no_memory() {
         for _ in 0..REFUSALS {
             let mut sqe = io.write_sqe(0, SglDescriptor::transport(BLOCK_BYTES));
             sqe.sgl = SglDescriptor::transport(length);
-            assert_eq!(io.exchange(sqe, &[]).0.status().code(), Status::SGL_LENGTH_INVALID, "{length}");
+            assert_eq!(
+                io.exchange(sqe, &[]).0.status().code(),
+                Status::SGL_LENGTH_INVALID,
+                "{length}"
+            );
             let too_long = io.write_sqe(0, SglDescriptor::transport(2 << 20));
             assert_eq!(io.exchange(too_long, &[]).0.status(), Status::INVALID_FIELD.dnr().more());
         }
@@ -309,7 +321,11 @@ fn sgl_lengths_before_connect_take_no_memory() {
             let mut queue = Queue::shaken(rig.io, Digests::NONE);
             let connect = FabricsCommand::Connect(connect_command(0));
             let sqe = connect.to_sqe(queue.cid(), SglDescriptor::transport(length));
-            assert_eq!(queue.exchange(sqe, &[]).0.status().code(), Status::SGL_LENGTH_INVALID, "{length}");
+            assert_eq!(
+                queue.exchange(sqe, &[]).0.status().code(),
+                Status::SGL_LENGTH_INVALID,
+                "{length}"
+            );
         }
         let took = allocations::bytes_of_all_threads() - before;
         assert!(took < REFUSALS * REFUSED_BYTES_MAX, "{took} bytes for {length}");

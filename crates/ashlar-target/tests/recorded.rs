@@ -91,7 +91,8 @@ impl Session {
 
     /// The recorded host's admin queue, which stays.
     fn connect(&self, address: SocketAddr) -> Queue {
-        let request = self.commands.iter().find(|command| command.sqe.opcode == EVENT_REQUEST).unwrap();
+        let request =
+            self.commands.iter().find(|command| command.sqe.opcode == EVENT_REQUEST).unwrap();
         self.send(address, request.place.end)
     }
 
@@ -147,7 +148,8 @@ impl Witness {
     }
 
     fn blocks(&self) -> [u8; 2] {
-        let data = self.volume.read(0, 2 * BLOCK_BYTES).now_or_never().expect("it is not held").unwrap();
+        let data =
+            self.volume.read(0, 2 * BLOCK_BYTES).now_or_never().expect("it is not held").unwrap();
         assert!(
             data.chunks(BLOCK_BYTES).all(|block| block.iter().all(|byte| *byte == block[0])),
             "a part of a block"
@@ -158,7 +160,11 @@ impl Witness {
     /// They hold one of `allowed`.
     fn see(&self, allowed: &[[u8; 2]], what: &str) {
         self.found.set(self.blocks());
-        assert!(allowed.contains(&self.found.get()), "{:x?} {what}, not {allowed:x?}", self.found.get());
+        assert!(
+            allowed.contains(&self.found.get()),
+            "{:x?} {what}, not {allowed:x?}",
+            self.found.get()
+        );
     }
 
     /// Fills them, if they are what they were last.
@@ -186,7 +192,12 @@ fn held(rig: &mut Rig, witness: &Witness) -> Held {
 
 /// Has `reset_after` end a session after each of `cuts`, and finds what was held before and nothing
 /// else.
-fn leaves_nothing(rig: &mut Rig, witness: &Witness, cuts: &[usize], reset_after: impl Fn(&Rig, usize)) {
+fn leaves_nothing(
+    rig: &mut Rig,
+    witness: &Witness,
+    cuts: &[usize],
+    reset_after: impl Fn(&Rig, usize),
+) {
     let files = open_files();
     let pass = |rig: &mut Rig, stride: usize| {
         for cut in cuts.iter().step_by(stride) {
@@ -224,7 +235,10 @@ fn crowd(rig: &mut Rig, witness: &Witness) {
         during.files >= before.files + 2 * CROWD,
         "the test would not notice a file: {before:?}, {during:?}"
     );
-    assert!(during.memory.blocks > before.memory.blocks + CROWD as u64, "nor memory: {before:?}, {during:?}");
+    assert!(
+        during.memory.blocks > before.memory.blocks + CROWD as u64,
+        "nor memory: {before:?}, {during:?}"
+    );
     drop(crowd);
     eventually("every host is gone", || rig.target.connected_hosts().is_empty());
     eventually("every file is closed", || open_files() <= before.files);

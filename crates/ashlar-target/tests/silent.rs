@@ -72,7 +72,8 @@ fn shaken(rig: &Rig) -> TcpStream {
 fn all_but_a_byte(rig: &Rig) -> TcpStream {
     let mut queue = Queue::shaken(rig.io, Digests { header: true, data: true });
     let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::in_capsule(1024));
+    let sqe =
+        FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::in_capsule(1024));
     let bytes = queue.encode(&Pdu::Command(sqe), data.as_bytes());
     queue.send_raw(&bytes[..bytes.len() - 1]);
     queue.stream
@@ -81,7 +82,8 @@ fn all_but_a_byte(rig: &Rig) -> TcpStream {
 /// A Connect that has been asked for its data.
 fn asked(rig: &Rig) -> TcpStream {
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::transport(1024));
+    let sqe =
+        FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::transport(1024));
     queue.send_command(sqe, &[]);
     assert!(matches!(queue.receive(), Some((Pdu::R2t(_), _))));
     queue.stream
@@ -91,11 +93,19 @@ fn asked(rig: &Rig) -> TcpStream {
 fn silent(rig: &Rig, stop: Stop, name: &str) -> Vec<TcpStream> {
     let before = (allocations::live().bytes, resident_bytes());
     let connections: Vec<_> = (0..SILENT).map(|_| stop(rig)).collect();
-    let cost =
-        [allocations::live().bytes.saturating_sub(before.0), resident_bytes().saturating_sub(before.1)];
-    println!("{name}: {:?} bytes allocated and resident for each", cost.map(|bytes| bytes / SILENT));
+    let cost = [
+        allocations::live().bytes.saturating_sub(before.0),
+        resident_bytes().saturating_sub(before.1),
+    ];
+    println!(
+        "{name}: {:?} bytes allocated and resident for each",
+        cost.map(|bytes| bytes / SILENT)
+    );
     assert!(cost[0] > SILENT * 1024, "the test would not notice: {cost:?}");
-    assert!(cost.iter().all(|bytes| *bytes <= SILENT * SILENT_BYTES_MAX), "{name}: {cost:?} for {SILENT}");
+    assert!(
+        cost.iter().all(|bytes| *bytes <= SILENT * SILENT_BYTES_MAX),
+        "{name}: {cost:?} for {SILENT}"
+    );
     connections
 }
 
@@ -104,8 +114,11 @@ fn connections_that_stop_within_connect_cost_little() {
     let _turn = turn();
     let mut rig = rig_that_waits();
     let files = open_files();
-    let stops: [(&str, Stop); 3] =
-        [("silent", shaken), ("all but a byte of Connect", all_but_a_byte), ("asked for its data", asked)];
+    let stops: [(&str, Stop); 3] = [
+        ("silent", shaken),
+        ("all but a byte of Connect", all_but_a_byte),
+        ("asked for its data", asked),
+    ];
     for (name, stop) in stops {
         drop(silent(&rig, stop, name));
         eventually("all of them are closed", || open_files() <= files);

@@ -63,7 +63,9 @@ fn take_answers(stream: &TcpStream, command: &[u8], sent: usize, answer_bytes: u
         scope.spawn(|| (&mut &*stream).write_all(rest).unwrap());
         let mut reader = std::io::BufReader::new(stream);
         for number in 0..answers {
-            reader.read_exact(&mut answer).unwrap_or_else(|error| panic!("{number} of {answers}: {error}"));
+            reader
+                .read_exact(&mut answer)
+                .unwrap_or_else(|error| panic!("{number} of {answers}: {error}"));
         }
     });
 }

@@ -35,7 +35,9 @@ impl AccessChange {
         let refused = |why: String| NodeError::Access { volume: volume.to_owned(), why };
         let list = match (self, access) {
             (AccessChange::AllowAny, _) => return Ok(AccessList::AllowAny),
-            (AccessChange::DenyAll, _) | (AccessChange::DenyAny, AccessList::AllowAny) => BTreeSet::new(),
+            (AccessChange::DenyAll, _) | (AccessChange::DenyAny, AccessList::AllowAny) => {
+                BTreeSet::new()
+            }
             (AccessChange::AllowOnly(hosts), _) => hosts.iter().cloned().collect(),
             (AccessChange::Allow(more), AccessList::Allow(hosts)) => {
                 hosts.iter().chain(more).cloned().collect()
@@ -46,13 +48,21 @@ impl AccessChange {
                 }
                 hosts.iter().filter(|host| !fewer.contains(host)).cloned().collect()
             }
-            (AccessChange::Allow(_), AccessList::AllowAny) => return Err(refused(sees_already(volume))),
-            (AccessChange::Deny(_), AccessList::AllowAny) => return Err(refused(no_exceptions(volume))),
+            (AccessChange::Allow(_), AccessList::AllowAny) => {
+                return Err(refused(sees_already(volume)));
+            }
+            (AccessChange::Deny(_), AccessList::AllowAny) => {
+                return Err(refused(no_exceptions(volume)));
+            }
             (AccessChange::DenyAny, AccessList::Allow(hosts)) => {
                 return Err(refused(not_any(volume, hosts.is_empty())));
             }
         };
-        if list.len() > HOSTS_MAX { Err(NodeError::TooManyHosts) } else { Ok(AccessList::Allow(list)) }
+        if list.len() > HOSTS_MAX {
+            Err(NodeError::TooManyHosts)
+        } else {
+            Ok(AccessList::Allow(list))
+        }
     }
 }
 

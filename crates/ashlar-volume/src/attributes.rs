@@ -71,7 +71,9 @@ impl Attributes {
         put_field(&mut w, 6, |w| w.u8(u8::from(self.access == AccessList::AllowAny)));
         put_field(&mut w, 7, |w| w.u8(u8::from(self.write_protected)));
         if let AccessList::Allow(hosts) = &self.access {
-            hosts.iter().for_each(|host| put_field(&mut w, 8, |w| w.bytes(host.as_str().as_bytes())));
+            hosts
+                .iter()
+                .for_each(|host| put_field(&mut w, 8, |w| w.bytes(host.as_str().as_bytes())));
         }
         put_kept(&mut w, &self.kept);
         w.0
@@ -91,7 +93,11 @@ impl Attributes {
             uuid: read.uuid.ok_or(missing)?,
             nsid: read.nsid.ok_or(missing)?,
             lba_bytes: 1 << lba_shift,
-            access: if read.any_host { AccessList::AllowAny } else { AccessList::Allow(read.hosts) },
+            access: if read.any_host {
+                AccessList::AllowAny
+            } else {
+                AccessList::Allow(read.hosts)
+            },
             write_protected: read.write_protected,
             made_at: read.made_at,
             kept,

@@ -16,7 +16,9 @@ pub struct HostNqn(String);
 
 /// Why a text is not an NQN.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("'{0}' is not an NVMe qualified name: it must begin with 'nqn.' and have at most 223 characters")]
+#[error(
+    "'{0}' is not an NVMe qualified name: it must begin with 'nqn.' and have at most 223 characters"
+)]
 pub struct InvalidNqn(String);
 
 impl HostNqn {
@@ -28,7 +30,11 @@ impl HostNqn {
         let valid = name.starts_with("nqn.")
             && (5..=Self::BYTES_MAX).contains(&name.len())
             && !name.chars().any(|c| c.is_control() || c.is_whitespace());
-        if valid { Ok(HostNqn(name.to_owned())) } else { Err(InvalidNqn(name.escape_default().to_string())) }
+        if valid {
+            Ok(HostNqn(name.to_owned()))
+        } else {
+            Err(InvalidNqn(name.escape_default().to_string()))
+        }
     }
 
     /// The name as text.

@@ -43,7 +43,10 @@ pub trait DriveProvider: Clone + 'static {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn foreign(&self, device: &Self::Device) -> impl Future<Output = Result<Option<String>, DeviceError>>;
+    fn foreign(
+        &self,
+        device: &Self::Device,
+    ) -> impl Future<Output = Result<Option<String>, DeviceError>>;
 
     /// Looks whether the drive is still there, after which a missing one answers nothing any more.
     fn is_present(&self, device: &Self::Device) -> bool;
@@ -214,7 +217,8 @@ pub async fn read_superblock<D: Device>(device: &D) -> Result<Superblock, Superb
         Ok(_) => None,
         Err(_) => read_copy(device, Superblock::INSIDE_OFFSET).await.ok(),
     };
-    let places = Superblock::second_offsets(first.as_ref().ok(), inside.as_ref(), device.size_bytes());
+    let places =
+        Superblock::second_offsets(first.as_ref().ok(), inside.as_ref(), device.size_bytes());
     let mut second = Err(SuperblockError::Absent);
     for place in places {
         if second.is_err() {

@@ -2,8 +2,8 @@
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
-    AddError, CreateError, FailError, GrowError, OPEN_ANSWER_MAX, OpenError, RejoinError, RemoveError,
-    RenameError, TrimError,
+    AddError, CreateError, FailError, GrowError, OPEN_ANSWER_MAX, OpenError, RejoinError,
+    RemoveError, RenameError, TrimError,
 };
 
 use crate::attributes::HOSTS_MAX;
@@ -235,7 +235,9 @@ pub enum NodeError {
     #[error("Ashlar does not know the path of {0}: name it with `--at PATH`")]
     Whereabouts(String),
     /// A drive was taken instead of another one, which cannot be removed.
-    #[error("{with} is a member of the pool now, but the drive that it replaces cannot be removed: {error}")]
+    #[error(
+        "{with} is a member of the pool now, but the drive that it replaces cannot be removed: {error}"
+    )]
     ReplaceDrive {
         /// The drive that was added.
         with: String,
@@ -263,7 +265,9 @@ pub enum NodeError {
     #[error("{0}")]
     Size(String),
     /// Shrinking loses what lies beyond the new size.
-    #[error("the volume would shrink from {from} to {to} and lose what lies beyond: add `--yes` to consent")]
+    #[error(
+        "the volume would shrink from {from} to {to} and lose what lies beyond: add `--yes` to consent"
+    )]
     Shrinks {
         /// The present size.
         from: ByteSize,
@@ -288,7 +292,9 @@ pub enum NodeError {
         why: String,
     },
     /// The access list is full.
-    #[error("a volume's access list has room for {HOSTS_MAX} hosts: allow `any`, or deny some hosts first")]
+    #[error(
+        "a volume's access list has room for {HOSTS_MAX} hosts: allow `any`, or deny some hosts first"
+    )]
     TooManyHosts,
     /// The store could not do it.
     #[error("{0}")]

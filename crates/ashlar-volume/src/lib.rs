@@ -38,11 +38,12 @@ pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX};
 pub use dispatcher::{Dispatcher, Gone};
 pub use door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid, SubsystemInfo,
-    VolumeIo,
+    AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid,
+    SubsystemInfo, VolumeIo,
 };
 pub use drive_provider::{
-    DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect, read_superblock,
+    DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect,
+    read_superblock,
 };
 pub use error::NodeError;
 pub use name::VolumeName;
@@ -52,6 +53,8 @@ pub use reactor_pools::{
     CreateRequest, DriveReading, Given, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
     ReactorPools, Removal, StoppedPool, check_volume_size,
 };
-pub use report::{DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport};
+pub use report::{
+    DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport,
+};
 pub use store_volume::StoreVolume;
 pub use table::{Place, PoolNamespace, ReactorIndex, Table};

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use ashlar_block::{Cause, IoError, Notify, VolumeUuid, wait_for};
 
 use crate::door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
+    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo,
+    VolumeIo,
 };
 pub use volume::MemoryVolume;
 
@@ -88,7 +89,8 @@ impl MemoryDoor {
             ..HealthFigures::default()
         };
         let changed = Arc::default();
-        let state = State { subsystem, namespaces: BTreeMap::new(), health, generation: 1, changed };
+        let state =
+            State { subsystem, namespaces: BTreeMap::new(), health, generation: 1, changed };
         MemoryDoor { shared: Arc::new(Mutex::new(state)) }
     }
 
@@ -131,7 +133,11 @@ impl MemoryDoor {
     ///
     /// # Errors
     /// [`Cause::NoSuchVolume`].
-    pub fn change(&self, nsid: Nsid, change: impl FnOnce(&mut NamespaceInfo)) -> Result<(), IoError> {
+    pub fn change(
+        &self,
+        nsid: Nsid,
+        change: impl FnOnce(&mut NamespaceInfo),
+    ) -> Result<(), IoError> {
         let mut state = self.state();
         let generation = state.generation + 1;
         let (info, volume) = state.namespaces.get_mut(&nsid).ok_or(Cause::NoSuchVolume)?;
@@ -202,16 +208,28 @@ impl Door for MemoryDoor {
         self.state().health
     }
 
-    async fn format(&self, host: &HostNqn, nsid: Nsid, request: FormatRequest) -> Result<(), IoError> {
-        let volume =
-            self.with_namespace(host, nsid, |_, volume| volume.clone()).ok_or(Cause::NoSuchVolume)?;
+    async fn format(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        request: FormatRequest,
+    ) -> Result<(), IoError> {
+        let volume = self
+            .with_namespace(host, nsid, |_, volume| volume.clone())
+            .ok_or(Cause::NoSuchVolume)?;
         volume.clear().await?;
         self.change(nsid, |info| info.lba_bytes = request.lba_bytes)
     }
 
-    async fn set_write_protected(&self, host: &HostNqn, nsid: Nsid, protected: bool) -> Result<(), IoError> {
-        let volume =
-            self.with_namespace(host, nsid, |_, volume| volume.clone()).ok_or(Cause::NoSuchVolume)?;
+    async fn set_write_protected(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        protected: bool,
+    ) -> Result<(), IoError> {
+        let volume = self
+            .with_namespace(host, nsid, |_, volume| volume.clone())
+            .ok_or(Cause::NoSuchVolume)?;
         volume.flush().await?;
         self.change(nsid, |info| info.write_protected = protected)
     }

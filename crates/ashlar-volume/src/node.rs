@@ -75,7 +75,9 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         let mut all = Vec::new();
         for reactor in 0..self.dispatcher.reactors() {
             all.extend(
-                self.dispatcher.call(ReactorIndex(reactor), |home| async move { home.reports() }).await?,
+                self.dispatcher
+                    .call(ReactorIndex(reactor), |home| async move { home.reports() })
+                    .await?,
             );
         }
         all.sort_by(|one, other| one.status.name.cmp(&other.status.name));
@@ -89,7 +91,11 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     pub async fn held(&self) -> Result<Vec<HeldDrive>, Gone> {
         let mut all = Vec::new();
         for reactor in 0..self.dispatcher.reactors() {
-            all.extend(self.dispatcher.call(ReactorIndex(reactor), |home| async move { home.held() }).await?);
+            all.extend(
+                self.dispatcher
+                    .call(ReactorIndex(reactor), |home| async move { home.held() })
+                    .await?,
+            );
         }
         Ok(all)
     }
@@ -100,8 +106,9 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// [`NodeError::NoSuchPool`].
     pub async fn report(&self, pool: &str) -> Result<PoolReport, NodeError> {
         let reports = self.reports().await?;
-        let named =
-            |report: &PoolReport| report.status.name == pool || report.status.uuid.to_string() == pool;
+        let named = |report: &PoolReport| {
+            report.status.name == pool || report.status.uuid.to_string() == pool
+        };
         reports.into_iter().find(named).ok_or_else(|| NodeError::NoSuchPool(pool.to_owned()))
     }
 
@@ -126,7 +133,8 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
 
     /// The reactor with the fewest pools.
     fn least_loaded(&self, reports: &[PoolReport]) -> ReactorIndex {
-        let pools_on = |reactor: &usize| reports.iter().filter(|report| report.home.0 == *reactor).count();
+        let pools_on =
+            |reactor: &usize| reports.iter().filter(|report| report.home.0 == *reactor).count();
         ReactorIndex((0..self.dispatcher.reactors()).min_by_key(pools_on).unwrap_or(0))
     }
 
@@ -147,7 +155,9 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         check_unused(&self.held().await?, &drives)?;
         let home = self.least_loaded(&reports);
         let request = CreateRequest { new, drives, force, options: self.options.clone() };
-        self.dispatcher.call(home, move |home| async move { home.create_pool(request).await }).await?
+        self.dispatcher
+            .call(home, move |home| async move { home.create_pool(request).await })
+            .await?
     }
 
     /// Opens the pool that drives belong to: `pool` by name or UUID, if they belong to several. Not
@@ -245,16 +255,23 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         if is_taken {
             return Err(NodeError::PoolExists(name));
         }
-        self.dispatcher.call(home, move |home| async move { home.rename_pool(uuid, &name).await }).await?
+        self.dispatcher
+            .call(home, move |home| async move { home.rename_pool(uuid, &name).await })
+            .await?
     }
 
     /// Changes what an operator has chosen for a pool.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn set_pool(&self, pool: &str, change: SettingsChange) -> Result<PoolReport, NodeError> {
+    pub async fn set_pool(
+        &self,
+        pool: &str,
+        change: SettingsChange,
+    ) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.set_pool(uuid, change).await }).await?;
+        self.at_pool(at, move |home, uuid| async move { home.set_pool(uuid, change).await })
+            .await?;
         self.report(&at.uuid.to_string()).await
     }
 
@@ -304,7 +321,8 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn rebalance(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.rebalance(uuid, order).await }).await?;
+        self.at_pool(at, move |home, uuid| async move { home.rebalance(uuid, order).await })
+            .await?;
         self.report(&at.uuid.to_string()).await
     }
 
@@ -355,10 +373,19 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn prepare_spare(&self, pool: &str, spec: String, force: bool) -> Result<(), NodeError> {
+    pub async fn prepare_spare(
+        &self,
+        pool: &str,
+        spec: String,
+        force: bool,
+    ) -> Result<(), NodeError> {
         check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.prepare_spare(uuid, spec, force).await }).await
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.prepare_spare(uuid, spec, force).await },
+        )
+        .await
     }
 
     /// Takes a pool's label off a drive; `force` also of a drive with other content.
@@ -377,7 +404,10 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn restorable_label(&self, spec: String) -> Result<(DriveReading, Superblock), NodeError> {
+    pub async fn restorable_label(
+        &self,
+        spec: String,
+    ) -> Result<(DriveReading, Superblock), NodeError> {
         check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         self.dispatcher
             .call(ReactorIndex(0), move |home| async move { home.restorable_label(spec).await })
@@ -398,8 +428,10 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
 
 /// Refuses drives that a pool of this daemon has, whatever reactor it lives on.
 fn check_unused(held: &[HeldDrive], specs: &[String]) -> Result<(), NodeError> {
-    let is_wanted = |held: &&HeldDrive| specs.iter().any(|spec| path_of(spec) == path_of(&held.spec));
+    let is_wanted =
+        |held: &&HeldDrive| specs.iter().any(|spec| path_of(spec) == path_of(&held.spec));
     // Memory is made anew for each that asks for it.
-    let lasts = |held: &&HeldDrive| !held.spec.starts_with("mem:") && !held.spec.starts_with("null:");
+    let lasts =
+        |held: &&HeldDrive| !held.spec.starts_with("mem:") && !held.spec.starts_with("null:");
     held.iter().filter(lasts).find(is_wanted).map_or(Ok(()), |held| Err(held.refuses(&held.spec)))
 }

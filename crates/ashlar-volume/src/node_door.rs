@@ -181,12 +181,22 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
         self.inner.home.table().health()
     }
 
-    async fn format(&self, host: &HostNqn, nsid: Nsid, request: FormatRequest) -> Result<(), IoError> {
+    async fn format(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        request: FormatRequest,
+    ) -> Result<(), IoError> {
         let (place, host) = (self.place(host, nsid)?, host.clone());
         self.at_home(place, move |home| home.format_volume(place, host, request.lba_bytes)).await
     }
 
-    async fn set_write_protected(&self, host: &HostNqn, nsid: Nsid, protected: bool) -> Result<(), IoError> {
+    async fn set_write_protected(
+        &self,
+        host: &HostNqn,
+        nsid: Nsid,
+        protected: bool,
+    ) -> Result<(), IoError> {
         let (place, host) = (self.place(host, nsid)?, host.clone());
         self.at_home(place, move |home| home.set_write_protected(place, host, protected)).await
     }
@@ -202,7 +212,9 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
         T: Send + 'static,
     {
         let (dispatcher, place) = match &self.0 {
-            Reach::Here(volume) => return done_on(volume.upgrade().ok_or(Cause::NotReady)?, work).await,
+            Reach::Here(volume) => {
+                return done_on(volume.upgrade().ok_or(Cause::NotReady)?, work).await;
+            }
             Reach::There(dispatcher, place) => (dispatcher, *place),
             Reach::Nowhere => return Err(Cause::NotReady.into()),
         };
@@ -248,8 +260,14 @@ impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
         self.on(move |volume| async move { volume.compare(offset, expected).await }).await
     }
 
-    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.compare_and_write(offset, expected, data).await }).await
+    async fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        data: Bytes,
+    ) -> Result<(), IoError> {
+        self.on(move |volume| async move { volume.compare_and_write(offset, expected, data).await })
+            .await
     }
 
     async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {

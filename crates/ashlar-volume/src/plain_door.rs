@@ -9,7 +9,8 @@ use ashlar_block::{AlignedBuf, Cause, IoError, VolumeUuid};
 use bytes::Bytes;
 
 use crate::door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
+    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo,
+    VolumeIo,
 };
 
 /// Sectors of the volume, in bytes.
@@ -124,7 +125,12 @@ impl VolumeIo for NullVolume {
         if expected.iter().all(|byte| *byte == 0) { Ok(()) } else { Err(Cause::Miscompare.into()) }
     }
 
-    async fn compare_and_write(&self, offset: u64, expected: Bytes, _: Bytes) -> Result<(), IoError> {
+    async fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        _: Bytes,
+    ) -> Result<(), IoError> {
         self.compare(offset, expected).await
     }
 

@@ -127,7 +127,14 @@ impl<B: DriveProvider> ReactorPools<B> {
         told: impl Fn(StoppedPool) + 'static,
     ) -> Rc<Self> {
         let world = provider.world();
-        Rc::new(ReactorPools { index, provider, world, table, pools: Rc::default(), told: Rc::new(told) })
+        Rc::new(ReactorPools {
+            index,
+            provider,
+            world,
+            table,
+            pools: Rc::default(),
+            told: Rc::new(told),
+        })
     }
 
     /// This reactor's number.
@@ -184,7 +191,12 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
+    pub async fn fail_drive(
+        &self,
+        uuid: PoolUuid,
+        drive: DriveId,
+        force: bool,
+    ) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         // The others may have no room either for a root that says so: it comes once they do.
         let failed = pool.store.fail_drive(drive, force);
@@ -202,7 +214,12 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub fn may_fail_drive(&self, uuid: PoolUuid, drive: DriveId, force: bool) -> Result<(), NodeError> {
+    pub fn may_fail_drive(
+        &self,
+        uuid: PoolUuid,
+        drive: DriveId,
+        force: bool,
+    ) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         match pool.store.may_fail_drive(drive, force) {
             Err(FailError::Pool(_)) if force && pool.has_halted_without(drive) => Ok(()),
@@ -376,7 +393,8 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.fuse().retire();
         let volumes = pool.all_volumes();
         volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
-        pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady)))).await;
+        pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady))))
+            .await;
         drop(changing);
         Ok(pool)
     }
@@ -392,8 +410,9 @@ impl<B: DriveProvider> OpenPool<B> {
 
     /// Whether it takes no writes any more, and has given the drive up.
     fn has_halted_without(&self, drive: DriveId) -> bool {
-        let is_given_up =
-            |it: &DriveStatus| it.drive == drive && matches!(it.condition, DriveCondition::Failed(_));
+        let is_given_up = |it: &DriveStatus| {
+            it.drive == drive && matches!(it.condition, DriveCondition::Failed(_))
+        };
         self.store.halted().is_some() && self.store.status().drives.iter().any(is_given_up)
     }
 
@@ -433,8 +452,12 @@ impl<B: DriveProvider> OpenPool<B> {
 
 impl<B: DriveProvider> OpenVolume<B> {
     fn new(volume: PoolVolume<B>, compression: bool) -> Self {
-        let open =
-            OpenVolume { volume, compression, used_bytes: Arc::default(), traffic: Traffic::default() };
+        let open = OpenVolume {
+            volume,
+            compression,
+            used_bytes: Arc::default(),
+            traffic: Traffic::default(),
+        };
         open.refresh();
         open
     }

@@ -36,7 +36,10 @@ impl DriveReport {
 
 /// Whether a pool has lost a drive, which has not come back.
 pub(crate) fn is_lost(status: &DriveStatus) -> bool {
-    matches!(status.condition, DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released)
+    matches!(
+        status.condition,
+        DriveCondition::Failed(_) | DriveCondition::Absent | DriveCondition::Released
+    )
 }
 
 /// A drive that a pool has open, and that is there.
@@ -102,7 +105,8 @@ pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
     if status.halted.is_some() {
         return status.halted.clone();
     }
-    let online = status.drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
+    let online =
+        status.drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
     let needed = status.level.parity() + 1;
     let why = || {
         format!(

@@ -365,7 +365,12 @@ impl<W: World> VolumeIo for StoreVolume<W> {
         if covered[span.within()] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
     }
 
-    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+    async fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        data: Bytes,
+    ) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
         self.check_writable()?;
         if expected.len() != data.len() {

@@ -83,8 +83,9 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 }
 
 fn parse_event_number(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| format!("'{text}' is no event number: `ashlar events` shows the number of each event"))
+    text.parse().map_err(|_| {
+        format!("'{text}' is no event number: `ashlar events` shows the number of each event")
+    })
 }
 
 /// How to print.
@@ -270,7 +271,9 @@ pub enum DriveCommand {
         drive: String,
     },
     /// Give a drive of a pool up, as if it had been pulled: Ashlar rebuilds its data on the others
-    #[command(after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes")]
+    #[command(
+        after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes"
+    )]
     Fail {
         /// POOL/DRIVE, as ashlar pool show names it, or its path
         drive: String,

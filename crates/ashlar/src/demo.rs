@@ -21,7 +21,11 @@ use crate::stdio::{StdoutError, note, print_line};
 use workload::Workload;
 
 /// `ashlar demo`.
-pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>, output: Output) -> anyhow::Result<()> {
+pub fn run(
+    arguments: &DemoArguments,
+    socket: Option<PathBuf>,
+    output: Output,
+) -> anyhow::Result<()> {
     ensure!(arguments.seconds > 0, "the workload has to run for at least one second");
     let _log = Log::start("warn")?;
     let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
@@ -29,7 +33,9 @@ pub fn run(arguments: &DemoArguments, socket: Option<PathBuf>, output: Output) -
     serve::on_runtime(async {
         let mut signals = Signals::that_end()?;
         serve::ignore_the_other_signals()?;
-        let Some(running) = serve::unless(&mut signals, serve::assemble(&config)).await.transpose()? else {
+        let Some(running) =
+            serve::unless(&mut signals, serve::assemble(&config)).await.transpose()?
+        else {
             return Ok(());
         };
         let shown = show(arguments, &state, &running, &mut signals, output).await;
@@ -97,8 +103,11 @@ fn io_address(running: &Running) -> anyhow::Result<SocketAddr> {
     let portal = portals.iter().find(|portal| portal.kind == PortalKind::Io);
     let mut address = portal.context("no portal leads to the volumes")?.address;
     if address.ip().is_unspecified() {
-        let loopback: IpAddr =
-            if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
+        let loopback: IpAddr = if address.is_ipv4() {
+            [127, 0, 0, 1].into()
+        } else {
+            std::net::Ipv6Addr::LOCALHOST.into()
+        };
         address.set_ip(loopback);
     }
     Ok(address)

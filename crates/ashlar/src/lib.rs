@@ -4,7 +4,11 @@
 //! its socket, with the REST API that is open to everybody ([`Client`]). What is public beside
 //! [`main`] is what the benchmark needs, a program of its own.
 
-#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads: see stdio")]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads: see stdio"
+)]
 
 mod args;
 mod cli;
@@ -37,6 +41,8 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
             stdio::print(args::completions(shell))?;
             Ok(())
         }
-        Command::Client(verb) => cli::run(verb, socket, Patience::of(arguments.timeout), arguments.output),
+        Command::Client(verb) => {
+            cli::run(verb, socket, Patience::of(arguments.timeout), arguments.output)
+        }
     }
 }

@@ -89,7 +89,8 @@ fn choose(
     environment: Option<&std::ffi::OsStr>,
     configured: &str,
 ) -> anyhow::Result<(EnvFilter, Option<String>)> {
-    let asked = environment.filter(|asked| !asked.is_empty()).map(|asked| parse(&asked.to_string_lossy()));
+    let asked =
+        environment.filter(|asked| !asked.is_empty()).map(|asked| parse(&asked.to_string_lossy()));
     match asked {
         Some(Ok(filter)) => Ok((filter, None)),
         Some(Err(why)) => {

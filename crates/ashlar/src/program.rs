@@ -32,7 +32,9 @@ pub fn run<C: CommandLine>(work: impl FnOnce(C) -> anyhow::Result<()>) -> ExitCo
     let output = line.output();
     match work(line) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.downcast_ref().is_some_and(StdoutError::is_closed_pipe) => ExitCode::SUCCESS,
+        Err(error) if error.downcast_ref().is_some_and(StdoutError::is_closed_pipe) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             stdio::note(refusal(&name::<C>(), &error, output));
             ExitCode::FAILURE

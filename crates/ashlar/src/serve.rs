@@ -80,8 +80,11 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         several_reactors: config.reactors > 1,
     })?;
     let give_back = Some(ashlar_reactor::allocations::collect_freed as fn());
-    let reactor =
-        ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() };
+    let reactor = ashlar_reactor::Config {
+        spin: config.spin,
+        give_back,
+        ..ashlar_reactor::Config::default()
+    };
     let subsystem_nqn = state.node.subsystem().nqn;
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
     let provider = MachineDrives::new(finder.known_places(), config.inject_panics.as_deref());
@@ -165,7 +168,9 @@ pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Resul
     on_runtime(async {
         let mut signals = Signals::of_daemon()?;
         signals::ignore_the_others()?;
-        let Some(running) = unless(&mut signals, assemble(&config)).await.transpose()? else { return Ok(()) };
+        let Some(running) = unless(&mut signals, assemble(&config)).await.transpose()? else {
+            return Ok(());
+        };
         announce(&running.node_api);
         notify::ready();
         let reload = || Config::resolve(arguments, socket.clone());
@@ -194,7 +199,9 @@ async fn serve_until_end(
                 notify::reloading();
                 let taken = read_again().and_then(|now| reload::take(&mut config, &now, log));
                 if let Err(error) = taken {
-                    tracing::error!("the configuration cannot be read again, and stays as it was: {error:#}");
+                    tracing::error!(
+                        "the configuration cannot be read again, and stays as it was: {error:#}"
+                    );
                 }
                 notify::ready();
             }

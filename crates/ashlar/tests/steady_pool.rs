@@ -27,23 +27,29 @@ async fn open_pool() -> (Pool, VolumeId) {
         .map(|_| Drive::open(&spec, OpenMode::CreateIfMissing).expect("there is memory"))
         .collect();
     let chunk_bytes = Some(CHUNK_BYTES);
-    let new = NewPool { name: "p".to_owned(), level: Level::RAID5, chunk_bytes, segment_numbers: None };
+    let new =
+        NewPool { name: "p".to_owned(), level: Level::RAID5, chunk_bytes, segment_numbers: None };
     create(&DriveWorld, &new, drives.clone()).await.expect("the drives are large enough");
     let mut found = Vec::new();
     for device in drives {
         let (read, sector) = device.read(0, AlignedBuf::stale(BLOCK_BYTES)).await;
         read.expect("memory can be read");
-        found.push(FoundDrive { superblock: Superblock::decode(&sector).expect("just written"), device });
+        found.push(FoundDrive {
+            superblock: Superblock::decode(&sector).expect("just written"),
+            device,
+        });
     }
     let opened = Store::open(&DriveWorld, found, Options::default(), OpenPolicy::Most).await;
     let (pool, _) = opened.expect("all drives are there");
-    let volume = pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
+    let volume =
+        pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
     (pool, volume)
 }
 
 fn noise() -> Bytes {
     let mut random = XorShift::new(7);
-    let bytes: Vec<u8> = (0..BLOCK_BYTES / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+    let bytes: Vec<u8> =
+        (0..BLOCK_BYTES / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect();
     AlignedBuf::copy_of(&bytes).freeze()
 }
 

@@ -21,7 +21,11 @@ fn what_is_seldom_met_is_asked_of_very_long_runs_alone() {
     let coverage = Coverage::default();
     let (long, very_long) = (coverage.lacks(false), coverage.lacks(true));
     assert_eq!(very_long.len() - long.len(), SELDOM.len());
-    assert!(SELDOM.iter().all(|pair| very_long.contains(&pair.words()) && !long.contains(&pair.words())));
+    assert!(
+        SELDOM
+            .iter()
+            .all(|pair| very_long.contains(&pair.words()) && !long.contains(&pair.words()))
+    );
 }
 
 #[test]

@@ -149,7 +149,8 @@ fn a_read_sees_all_of_a_write_that_goes_on_or_nothing() {
     for answer in [None, Some(Answer::Done)] {
         assert!(read_meanwhile([0, 0, 7, 7, 7, 7, 0, 0], answer).is_ok());
         assert!(read_meanwhile([0, 0, 9, 9, 9, 9, 0, 0], answer).is_ok());
-        let torn = read_meanwhile([0, 0, 9, 9, 7, 9, 0, 0], answer).expect_err("a part of it is old");
+        let torn =
+            read_meanwhile([0, 0, 9, 9, 7, 9, 0, 0], answer).expect_err("a part of it is old");
         assert!(torn.contains("not block 12"), "{torn}");
     }
 }

@@ -111,7 +111,8 @@ impl Corruption {
 
     fn begin(&mut self, sector: usize, intended: &Sector) {
         self.counts.corrupted += 1;
-        self.by_sector.insert(sector, CorruptSector { intended: Box::new(*intended), is_met: false });
+        self.by_sector
+            .insert(sector, CorruptSector { intended: Box::new(*intended), is_met: false });
     }
 
     fn end(&mut self, sector: usize, is_repaired: bool) {

@@ -73,7 +73,11 @@ fn a_repair_that_is_lost_leaves_the_same_sector_corrupt() {
     (0..2).for_each(|_| platter.0.borrow_mut().misplace(at(1), full_of(1, 1), None));
     assert_eq!(corruption(&platter), counts(1, 0, 0, 0));
     platter.0.borrow_mut().misplace(at(1), full_of(2, 1), None);
-    assert_eq!(corruption(&platter), counts(2, 0, 0, 1), "something else should be there, and is not either");
+    assert_eq!(
+        corruption(&platter),
+        counts(2, 0, 0, 1),
+        "something else should be there, and is not either"
+    );
 }
 
 #[test]
@@ -126,8 +130,16 @@ fn pieces_of_a_torn_write_do_not_end_the_corruption_of_the_rest() {
     platter.0.borrow_mut().misplace(at(1), full_of(2, 1), None);
     platter.0.borrow_mut().put_part(at(1) as usize, &[3; TORN_BYTES], true);
     assert_eq!(corruption(&platter), counts(1, 0, 0, 0));
-    platter.0.borrow_mut().put_part(at(1) as usize + TORN_BYTES, &[2; SECTOR_BYTES - TORN_BYTES], true);
-    assert_eq!(corruption(&platter), counts(1, 0, 1, 0), "what the lost write should have left there");
+    platter.0.borrow_mut().put_part(
+        at(1) as usize + TORN_BYTES,
+        &[2; SECTOR_BYTES - TORN_BYTES],
+        true,
+    );
+    assert_eq!(
+        corruption(&platter),
+        counts(1, 0, 1, 0),
+        "what the lost write should have left there"
+    );
 }
 
 /// The story of seed 33000852: a batch that a drive never wrote left zeros in its place. Later the
@@ -136,8 +148,10 @@ fn pieces_of_a_torn_write_do_not_end_the_corruption_of_the_rest() {
 #[test]
 fn a_corrupt_sector_that_holds_what_a_lost_write_would_have_written_is_right() {
     let zeros = Bytes::from(vec![0; SECTOR_BYTES]);
-    let lost_by: [fn(&SharedPlatter, &SimWorld); 2] =
-        [|platter, world| platter.cut_power(world), |platter, _| platter.0.borrow_mut().lose_cache()];
+    let lost_by: [fn(&SharedPlatter, &SimWorld); 2] = [
+        |platter, world| platter.cut_power(world),
+        |platter, _| platter.0.borrow_mut().lose_cache(),
+    ];
     for lose in lost_by {
         let platter = platter();
         platter.0.borrow_mut().misplace(at(1), full_of(1, 1), None);

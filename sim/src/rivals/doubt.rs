@@ -94,11 +94,14 @@ async fn add_while_drives_hang(scene: Scene) {
 async fn leave_a_stray_root_on(device: &SimDrive) {
     let superblock = superblock(device).await.expect("it is there");
     let last = read_roots(device, superblock.pool).await.pop().expect("it was a member");
-    let line = [(Incarnation(!last.incarnation().0), last.generation)].into_iter().chain(last.line.clone());
+    let line = [(Incarnation(!last.incarnation().0), last.generation)]
+        .into_iter()
+        .chain(last.line.clone());
     let mut stray = Root { line: line.collect(), ..last }.encode();
     stray.resize(stray.len().next_multiple_of(SECTOR_BYTES), 0);
     let slot = Superblock::root_offset(last.generation.0);
-    let written = device.write(slot, AlignedBuf::copy_of(&stray).freeze(), Durability::Stable).await;
+    let written =
+        device.write(slot, AlignedBuf::copy_of(&stray).freeze(), Durability::Stable).await;
     written.expect("a good drive");
 }
 

@@ -84,7 +84,9 @@ async fn part_the_drives(scene: Scene) {
     let second = loop {
         match scene.open(B).await {
             Ok(second) => break second,
-            Err(error) => assert!(matches!(error, OpenError::InUse { .. } | OpenError::Unsure), "{error}"),
+            Err(error) => {
+                assert!(matches!(error, OpenError::InUse { .. } | OpenError::Unsure), "{error}")
+            }
         }
     };
     let world = scene.world.seen_from(A);

@@ -23,8 +23,9 @@ impl Scenario {
     fn scrub_until(&mut self, operations: u64) -> Result<(), String> {
         self.drives.let_all_in();
         let world = self.world();
-        let run =
-            Rc::new(Run::new(&world, &self.plan, &self.known, 0).scrubbing(self.drives.watched()).spared());
+        let run = Rc::new(
+            Run::new(&world, &self.plan, &self.known, 0).scrubbing(self.drives.watched()).spared(),
+        );
         let main = run.clone().whole(self.drives.present(&world).into_values().collect());
         let ended = self.run(&world, main, operations)?;
         let held = self.look_at(&run, ended);

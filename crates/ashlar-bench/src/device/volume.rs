@@ -41,7 +41,12 @@ impl VolumeIo for DriveVolume {
         if read[..] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
     }
 
-    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+    async fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        data: Bytes,
+    ) -> Result<(), IoError> {
         self.compare(offset, expected).await?;
         self.write(offset, data).await
     }

@@ -25,8 +25,11 @@ pub fn draw(report: &Report, file: &Path) -> anyhow::Result<()> {
     );
     let root = root.titled(&title, (FONT, 20))?;
     let (above, below) = root.split_vertically(SIZE.1 / 3);
-    let (first, last) =
-        report.moments.first().zip(report.moments.last()).ok_or_else(|| anyhow!("nothing was seen"))?;
+    let (first, last) = report
+        .moments
+        .first()
+        .zip(report.moments.last())
+        .ok_or_else(|| anyhow!("nothing was seen"))?;
     let time = first.at_s..last.at_s;
     let rate_max = 1.3 * f64::from(report.per_second);
     panel(&above, report, time.clone(), 0.0..rate_max, "operations a second", &[Line::iops()])?;
@@ -73,9 +76,17 @@ where
         .x_label_area_size(36)
         .y_label_area_size(64)
         .build_cartesian_2d(time, height.clone())?;
-    chart.configure_mesh().disable_x_mesh().x_desc("seconds").y_desc(what).label_style((FONT, 13)).draw()?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_desc("seconds")
+        .y_desc(what)
+        .label_style((FONT, 13))
+        .draw()?;
     for state in State::ALL {
-        let Some(entered) = report.moments.iter().find(|moment| moment.state == state) else { continue };
+        let Some(entered) = report.moments.iter().find(|moment| moment.state == state) else {
+            continue;
+        };
         let edge = [(entered.at_s, height.start), (entered.at_s, height.end)];
         chart.draw_series(LineSeries::new(edge, BLACK.mix(0.4)))?;
         let label = Text::new(format!(" {}", state.name()), (entered.at_s, height.end), (FONT, 14));

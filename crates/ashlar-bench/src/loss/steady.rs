@@ -162,7 +162,8 @@ impl SteadyLoad {
 async fn load(server: Server, notes: Arc<Mutex<Notes>>, stop: Stop) -> anyhow::Result<u64> {
     let (controller, namespace) = connect(&server).await?;
     let sources = Sources::sample(&[std::env::current_exe()?], 4096, 1)?;
-    let model = Rc::new(RefCell::new(Model::new(1, VOLUME_BYTES / verify::BLOCK_BYTES as u64, sources)));
+    let model =
+        Rc::new(RefCell::new(Model::new(1, VOLUME_BYTES / verify::BLOCK_BYTES as u64, sources)));
     let failed = |error| anyhow!("{error}");
     let fill = Options { operations_max: Some(FILL_OPERATIONS), stop: stop.clone(), ..of_mix(0) };
     verify::run(&namespace, &model, fill, |_| ()).await.map_err(failed)?;

@@ -2,8 +2,7 @@ use super::*;
 
 #[test]
 fn a_processor_has_the_name_that_the_kernel_gives_it() {
-    let of_x86 =
-        "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel name\t: other\n";
+    let of_x86 = "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel name\t: other\n";
     assert_eq!(model_name(of_x86), Some("AMD EPYC"));
     assert_eq!(model_name("processor\t: 0\nBogoMIPS\t: 50.00\n"), None, "Arm has none");
 }

@@ -53,8 +53,9 @@ impl Shape {
     fn parity_factors(self) -> Vec<Vec<u8>> {
         // Of a stripe whose columns have one byte that is 1 each, in turn, the parities are the
         // factors.
-        let column =
-            |unit: usize, column: usize| vec![u8::from(unit == column); ashlar_raid::parity::TILE_BYTES];
+        let column = |unit: usize, column: usize| {
+            vec![u8::from(unit == column); ashlar_raid::parity::TILE_BYTES]
+        };
         let mut factors = vec![vec![0; self.data]; self.parity];
         for unit in 0..self.data {
             let data: Vec<Vec<u8>> = (0..self.data).map(|other| column(unit, other)).collect();
@@ -71,7 +72,8 @@ impl Shape {
     fn solved_by(self, isal: &Isal, lost: usize) -> Vec<Vec<u8>> {
         let unit = |column| (0..self.data).map(|other| u8::from(other == column)).collect();
         let data_rows = (lost..self.data).map(unit);
-        let rows: Vec<Vec<u8>> = data_rows.chain(self.parity_factors().into_iter().take(lost)).collect();
+        let rows: Vec<Vec<u8>> =
+            data_rows.chain(self.parity_factors().into_iter().take(lost)).collect();
         let mut inverse = isal.invert(&rows).expect("as many parities as are lost");
         inverse.truncate(lost);
         inverse
@@ -104,7 +106,8 @@ impl<'a> Memory<'a> {
         let stripes = (bytes as usize).div_ceil(stripe_bytes).max(1);
         let mut data = AlignedBuf::zeroed(stripes * stripe_bytes);
         let mut random = XorShift::new(shape.data as u64);
-        data.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
+        data.chunks_exact_mut(8)
+            .for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
         let mut out = AlignedBuf::zeroed(data.len());
         // Touched, so that no round pays for it.
         out.fill(1);
@@ -112,7 +115,11 @@ impl<'a> Memory<'a> {
         for stripe in 0..stripes {
             let sources: Vec<&[u8]> = stripe_of(&data, stripe, shape.data).collect();
             let columns = parities.chunks_exact_mut(COLUMN_BYTES).skip(stripe * shape.parity);
-            encode_with(Kernel::best(), &sources, &mut columns.take(shape.parity).collect::<Vec<_>>());
+            encode_with(
+                Kernel::best(),
+                &sources,
+                &mut columns.take(shape.parity).collect::<Vec<_>>(),
+            );
         }
         let tables = |isal| Work::of(shape).map(|work| (work, work.tables(shape, isal))).collect();
         Memory { shape, stripes, data, parities, out, isal: isal.map(|isal| (isal, tables(isal))) }
@@ -156,10 +163,18 @@ impl<'a> Memory<'a> {
                 encode_with(kernel, &data.collect::<Vec<_>>(), &mut out);
             }
             Work::Reconstruct(lost) => {
-                let columns: Vec<&[u8]> = data.chain(stripe_of(parities, stripe, shape.parity)).collect();
+                let columns: Vec<&[u8]> =
+                    data.chain(stripe_of(parities, stripe, shape.parity)).collect();
                 let targets: Vec<usize> = (0..lost).collect();
                 let mut out: Vec<&mut [u8]> = out.take(lost).collect();
-                reconstruct_with(kernel, shape.data, shape.sources(lost), &columns, &targets, &mut out);
+                reconstruct_with(
+                    kernel,
+                    shape.data,
+                    shape.sources(lost),
+                    &columns,
+                    &targets,
+                    &mut out,
+                );
             }
         }
     }
@@ -171,7 +186,8 @@ impl<'a> Memory<'a> {
     pub fn run_isal(&mut self, work: Work, stripe: usize) {
         let Memory { shape, data, parities, out, isal, .. } = self;
         let (isal, tables) = isal.as_ref().expect("it has been loaded");
-        let (_, tables) = tables.iter().find(|(of, _)| *of == work).expect("every work has its tables");
+        let (_, tables) =
+            tables.iter().find(|(of, _)| *of == work).expect("every work has its tables");
         let data = stripe_of(data, stripe, shape.data);
         let out = out[stripe * shape.data * COLUMN_BYTES..].chunks_exact_mut(COLUMN_BYTES);
         let (sources, sums): (Vec<&[u8]>, usize) = match work {

@@ -7,9 +7,18 @@ fn load(direction: Direction, bytes: u32, connections: u16, depth: u32) -> Load 
 #[test]
 fn a_figure_on_the_bound_meets_it_unless_it_has_to_be_below() {
     let met = |target, figure| Verdict::new(target, "", figure).met;
-    assert_eq!([0.75, 0.74].map(|figure| met(Target::ECHO_RATE, figure)), [Some(true), Some(false)]);
-    assert_eq!([1.1, 1.11].map(|figure| met(Target::ECHO_LATENCY, figure)), [Some(true), Some(false)]);
-    assert_eq!([0.99, 1.0].map(|figure| met(Target::IDLE_PROCESSOR, figure)), [Some(true), Some(false)]);
+    assert_eq!(
+        [0.75, 0.74].map(|figure| met(Target::ECHO_RATE, figure)),
+        [Some(true), Some(false)]
+    );
+    assert_eq!(
+        [1.1, 1.11].map(|figure| met(Target::ECHO_LATENCY, figure)),
+        [Some(true), Some(false)]
+    );
+    assert_eq!(
+        [0.99, 1.0].map(|figure| met(Target::IDLE_PROCESSOR, figure)),
+        [Some(true), Some(false)]
+    );
     assert_eq!(met(Target::TWO_REACTORS, 0.6), None);
 }
 
@@ -48,7 +57,8 @@ fn the_summary_has_a_line_for_each_target_with_its_worst_figure() {
         Verdict::new(Target::ECHO_RATE, "writes", 0.8),
     ];
     let summary = summary(&verdicts);
-    let lines: Vec<Vec<&str>> = summary.lines().map(|line| line.split_whitespace().collect()).collect();
+    let lines: Vec<Vec<&str>> =
+        summary.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines.len(), 3, "{summary}");
     assert_eq!((lines[1][0], &lines[1][lines[1].len() - 2..]), ("wire", &["0.80", "met"][..]));
     assert_eq!(

@@ -42,7 +42,8 @@ fn a_dropped_buffer_is_used_again() {
 
 #[test]
 fn frozen_bytes_outlive_their_thread() {
-    let bytes = std::thread::spawn(|| AlignedBuf::copy_of(&[7; 100]).freeze()).join().expect("no panic");
+    let bytes =
+        std::thread::spawn(|| AlignedBuf::copy_of(&[7; 100]).freeze()).join().expect("no panic");
     assert_eq!(&bytes[..], &[7; 100]);
 }
 

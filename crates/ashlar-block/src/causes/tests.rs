@@ -13,6 +13,12 @@ enum ListenError {
 #[test]
 fn what_a_message_has_said_is_not_said_again() {
     let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
-    assert_eq!(with_causes(&ListenError::SaysItsCause(refused())), "cannot listen: permission denied");
-    assert_eq!(with_causes(&ListenError::LeavesItsCause(refused())), "cannot listen: permission denied");
+    assert_eq!(
+        with_causes(&ListenError::SaysItsCause(refused())),
+        "cannot listen: permission denied"
+    );
+    assert_eq!(
+        with_causes(&ListenError::LeavesItsCause(refused())),
+        "cannot listen: permission denied"
+    );
 }

@@ -31,7 +31,8 @@ fn the_pool_is_known_during_its_work_and_not_after_it() {
 #[test]
 fn the_first_panic_of_contained_work_is_caught_and_a_second_one_is_not() {
     assert!(!note_panic("outside of all work"));
-    let noted = contain(POOL, || (note_panic("the first"), note_panic("while its values are dropped")));
+    let noted =
+        contain(POOL, || (note_panic("the first"), note_panic("while its values are dropped")));
     assert_eq!(noted, Ok((true, false)));
     assert!(!note_panic("after it"));
     TEXT.take();

@@ -22,7 +22,11 @@ fn whatever_a_path_holds_it_is_the_same_when_it_is_read_again() {
         assert_eq!(unescaped(&text), path, "{text}");
         assert_eq!(split_options(&text), (text.as_str(), None));
         let with_options = format!("{text},size=4GiB,sparse=on");
-        assert_eq!(split_options(&with_options), (text.as_str(), Some("size=4GiB,sparse=on")), "{path}");
+        assert_eq!(
+            split_options(&with_options),
+            (text.as_str(), Some("size=4GiB,sparse=on")),
+            "{path}"
+        );
     }
 }
 
@@ -52,6 +56,10 @@ fn a_comma_in_a_path_is_no_end_of_it() {
     assert_eq!(path_of("file:/d/a\\,b.img,size=4GiB"), "file:/d/a\\,b.img");
     assert_eq!(path_of("/dev/mapper/a,b"), "/dev/mapper/a,b");
     let file = "file:/d/a\\,b.img,size=4GiB";
-    assert!(is_at(file, "/d/a\\,b.img") && is_at(file, "file:/d/a\\,b.img") && !is_at(file, "/d/a"));
-    assert!(is_at("/dev/mapper/a,b", "/dev/mapper/a,b") && !is_at("/dev/mapper/a,b", "/dev/mapper/a,c"));
+    assert!(
+        is_at(file, "/d/a\\,b.img") && is_at(file, "file:/d/a\\,b.img") && !is_at(file, "/d/a")
+    );
+    assert!(
+        is_at("/dev/mapper/a,b", "/dev/mapper/a,b") && !is_at("/dev/mapper/a,b", "/dev/mapper/a,c")
+    );
 }

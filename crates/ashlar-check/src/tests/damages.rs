@@ -19,7 +19,8 @@ fn what_is_at_fixed_places_is_found_wrong_on_its_drive() {
     on_reactor(async {
         let closed = Closed::new(Level::RAID5, 3, End::Closed).await;
         let root = closed.root().await;
-        let copies = Superblock::offsets(DRIVE_BYTES).map(|offset| (Kind::Superblock, (1, offset + 200)));
+        let copies =
+            Superblock::offsets(DRIVE_BYTES).map(|offset| (Kind::Superblock, (1, offset + 200)));
         let others = [
             (Kind::Root, (2, Superblock::root_offset(root.generation.0) + 50)),
             (Kind::FirstTable, (0, Superblock::table_offset(root.table.area) + 5)),
@@ -87,8 +88,13 @@ fn pages_of_the_maps_and_of_the_catalog_are_found_wrong_by_their_names() {
         let root = closed.root().await;
         let (leaf, nodes) = leaf_of(&closed).await;
         let groups = decode_leaf(&closed.page(leaf).await).expect("a leaf");
-        let page =
-            groups[0].1.iter().flat_map(ashlar_format::page::Run::pages).next().expect("a run").pointer;
+        let page = groups[0]
+            .1
+            .iter()
+            .flat_map(ashlar_format::page::Run::pages)
+            .next()
+            .expect("a run")
+            .pointer;
         let deltas = root.shards.iter().find_map(|shard| shard.deltas).expect("there are some");
         let delta = directory_page(&closed, deltas).await;
         let catalog = root.catalog.expect("there is a volume");
@@ -120,8 +126,10 @@ fn every_part_of_a_batch_is_found_wrong_where_it_lies() {
             let parity = closed.place(geometry.columns[geometry.data()], 0).await;
             let bytes = closed.read(drive, header, 4 * SECTOR_BYTES).await;
             let secret = closed.superblock().await.secret;
-            let batch = ashlar_format::header::BatchHeader::decode(&secret, &bytes).expect("a batch");
-            let location = batch.records.iter().find_map(|record| record.location).expect("a fragment");
+            let batch =
+                ashlar_format::header::BatchHeader::decode(&secret, &bytes).expect("a batch");
+            let location =
+                batch.records.iter().find_map(|record| record.location).expect("a fragment");
             let fragment = closed.place_of(location).await;
             let padding = (drive, header + batch.bytes() as u64);
             assert!(!batch.bytes().is_multiple_of(64), "there is some");
@@ -146,8 +154,12 @@ fn overwritten_sectors_of_one_drive_are_told_apart_and_restored() {
         closed.write(drive, offset, &vec![0x5a; 8 * SECTOR_BYTES]).await;
         let report = closed.check().await;
         assert!(!report.is_good());
-        assert!(report.findings.iter().all(|it| it.drive == Some(chunk.drive) && !it.is_lost), "{report:#?}");
-        let places = |it: &Finding| it.offset.is_some_and(|at| (offset..offset + 8 * 4096).contains(&at));
+        assert!(
+            report.findings.iter().all(|it| it.drive == Some(chunk.drive) && !it.is_lost),
+            "{report:#?}"
+        );
+        let places =
+            |it: &Finding| it.offset.is_some_and(|at| (offset..offset + 8 * 4096).contains(&at));
         assert!(report.findings.iter().all(places), "{report:#?}");
     });
 }
@@ -163,7 +175,8 @@ fn what_more_drives_have_wrong_than_there_is_parity_is_lost_and_said_to_be() {
             closed.write(drive, offset, &vec![0x5a; 2 * SECTOR_BYTES]).await;
         }
         let report = closed.check().await;
-        let lost: Vec<&Finding> = report.findings.iter().filter(|finding| finding.is_lost).collect();
+        let lost: Vec<&Finding> =
+            report.findings.iter().filter(|finding| finding.is_lost).collect();
         let names = |finding: &&&Finding| finding.text.contains(&segment.id.to_string());
         assert!(lost.iter().any(|finding| names(&finding)), "{report:#?}");
         assert!(lost.iter().any(|finding| finding.text.contains("no batch begins")), "{report:#?}");

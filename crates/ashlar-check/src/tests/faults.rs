@@ -42,7 +42,10 @@ fn writes_of_a_moment_that_were_lost_on_all_drives_are_found() {
             closed.write(drive, offset, &vec![0; SECTOR_BYTES]).await;
         }
         let report = closed.check().await;
-        assert!(report.findings.iter().any(|it| it.kind == Kind::Header && it.is_lost), "{report:#?}");
+        assert!(
+            report.findings.iter().any(|it| it.kind == Kind::Header && it.is_lost),
+            "{report:#?}"
+        );
     });
 }
 
@@ -73,9 +76,9 @@ fn a_batch_that_lies_in_the_place_of_another_one_is_found() {
         let closed = Closed::new(Level::RAID1, 2, End::Closed).await;
         let segments = closed.segments().await;
         let geometry = segments.geometry(&sealed(&segments));
-        let other = segments
-            .iter()
-            .find(|it| it.id != sealed(&segments).id && crate::pass::is_walked(it) && !it.kind.is_of_pages());
+        let other = segments.iter().find(|it| {
+            it.id != sealed(&segments).id && crate::pass::is_walked(it) && !it.kind.is_of_pages()
+        });
         let other = segments.geometry(other.expect("there are more"));
         let (drive, to) = closed.place(geometry.columns[0], 0).await;
         let (of, from) = closed.place(other.columns[0], 0).await;
@@ -105,8 +108,9 @@ fn sectors_that_cannot_be_read_are_found_and_others_beside_them_are_checked() {
         let found: Vec<&Finding> =
             report.findings.iter().filter(|it| it.text.contains("cannot be read")).collect();
         assert!(!found.is_empty() && !report.findings.iter().any(|it| it.is_lost), "{report:#?}");
-        let within =
-            |it: &&Finding| it.offset.is_some_and(|at| at >= offset + 4096 && at < offset + 3 * 4096);
+        let within = |it: &&Finding| {
+            it.offset.is_some_and(|at| at >= offset + 4096 && at < offset + 3 * 4096)
+        };
         assert!(report.findings.iter().all(|it| within(&it)), "{report:#?}");
     });
 }
@@ -118,12 +122,19 @@ fn two_drives_that_are_wrong_in_one_row_are_both_named() {
         let mut drives = Vec::new();
         for column in [0, 1] {
             let (drive, offset) = closed.place(geometry.columns[column], 0).await;
-            closed.change(drive, offset, |bytes| bytes[..2000].iter_mut().for_each(|byte| *byte ^= 3)).await;
+            closed
+                .change(drive, offset, |bytes| bytes[..2000].iter_mut().for_each(|byte| *byte ^= 3))
+                .await;
             drives.push(drive);
         }
         let report = closed.check().await;
-        let named = |drive: &usize| report.findings.iter().any(|it| it.drive == Some(DriveId(*drive as u16)));
-        assert!(drives.iter().all(named) && !report.findings.iter().any(|it| it.is_lost), "{report:#?}");
+        let named = |drive: &usize| {
+            report.findings.iter().any(|it| it.drive == Some(DriveId(*drive as u16)))
+        };
+        assert!(
+            drives.iter().all(named) && !report.findings.iter().any(|it| it.is_lost),
+            "{report:#?}"
+        );
     });
 }
 
@@ -141,7 +152,10 @@ fn any_two_sectors_of_a_row_are_found_and_restored() {
                     before.push((drive, offset, closed.change(drive, offset, change).await));
                 }
                 let report = closed.check().await;
-                assert!(report.count() >= 2 && !report.findings.iter().any(|it| it.is_lost), "{report:#?}");
+                assert!(
+                    report.count() >= 2 && !report.findings.iter().any(|it| it.is_lost),
+                    "{report:#?}"
+                );
                 for (drive, offset, bytes) in before {
                     closed.write(drive, offset, &bytes).await;
                 }

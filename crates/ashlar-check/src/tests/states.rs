@@ -24,7 +24,10 @@ fn a_good_pool_is_good_at_every_level_and_all_of_it_is_looked_at() {
                 seen.batches > 50 && seen.pages > 5 && seen.groups >= GROUPS && seen.volumes == 1,
                 "{seen:?}"
             );
-            assert!(seen.fragments > seen.pages && seen.walks > 1 && seen.batches_to_replay == 0, "{seen:?}");
+            assert!(
+                seen.fragments > seen.pages && seen.walks > 1 && seen.batches_to_replay == 0,
+                "{seen:?}"
+            );
             assert!(report.drives.iter().all(|drive| drive.superblocks == 3), "{report:#?}");
         }
     });
@@ -44,7 +47,8 @@ fn a_count_that_is_too_low_is_found() {
     on_reactor(async {
         let closed = Closed::new(Level::RAID5, 3, End::Closed).await;
         let mut table = closed.table().await;
-        let counted = table.segments.iter_mut().find(|entry| entry.live.fragments > 0).expect("pages live");
+        let counted =
+            table.segments.iter_mut().find(|entry| entry.live.fragments > 0).expect("pages live");
         counted.live.fragments -= 1;
         let id = counted.id;
         closed.put_table(&table).await;
@@ -59,7 +63,8 @@ fn a_chunk_that_two_segments_claim_is_found() {
     on_reactor(async {
         let closed = Closed::new(Level::RAID5, 3, End::Closed).await;
         let mut table = closed.table().await;
-        let window = |entry: &&mut ashlar_format::table::TableEntry| entry.state == SegmentState::Window;
+        let window =
+            |entry: &&mut ashlar_format::table::TableEntry| entry.state == SegmentState::Window;
         let taken = table.segments.iter().find(|entry| entry.state != SegmentState::Window);
         let taken = taken.expect("there are some").geometry.clone();
         let into = table.segments.iter_mut().find(window).expect("there is a window");
@@ -67,7 +72,10 @@ fn a_chunk_that_two_segments_claim_is_found() {
         closed.put_table(&table).await;
         let report = closed.check().await;
         let found = of_kind(&report, Kind::ChunkTwice);
-        assert!(found.iter().any(|finding| finding.drive == Some(taken.columns[0].drive)), "{report:#?}");
+        assert!(
+            found.iter().any(|finding| finding.drive == Some(taken.columns[0].drive)),
+            "{report:#?}"
+        );
     });
 }
 
@@ -88,7 +96,10 @@ fn a_segment_that_is_named_and_is_not_in_the_table_is_found() {
         closed.put_table(&table).await;
         let report = closed.check().await;
         let found = of_kind(&report, Kind::NoSegment);
-        assert!(found.iter().any(|finding| finding.text.contains(&named.to_string())), "{report:#?}");
+        assert!(
+            found.iter().any(|finding| finding.text.contains(&named.to_string())),
+            "{report:#?}"
+        );
     });
 }
 
@@ -97,7 +108,8 @@ fn rows_that_the_table_does_not_say_are_found_to_be_named() {
     on_reactor(async {
         let closed = Closed::new(Level::RAID5, 3, End::Closed).await;
         let mut table = closed.table().await;
-        let entry = table.segments.iter_mut().find(|entry| entry.live.fragments > 0).expect("pages live");
+        let entry =
+            table.segments.iter_mut().find(|entry| entry.live.fragments > 0).expect("pages live");
         entry.rows = 0;
         closed.put_table(&table).await;
         let report = closed.check().await;
@@ -121,8 +133,13 @@ fn a_place_that_no_header_has_is_found_to_be_named() {
         let mut root = closed.root().await;
         // The same bytes and a zero behind them.
         let head = root.catalog.expect("there is a volume").location;
-        let longer =
-            Location::new(head.segment(), head.column(), head.slot(), head.bytes() + 1, head.codec());
+        let longer = Location::new(
+            head.segment(),
+            head.column(),
+            head.slot(),
+            head.bytes() + 1,
+            head.codec(),
+        );
         assert_eq!(longer.slots(), head.slots(), "there is padding");
         let (drive, offset) = closed.place_of(head).await;
         let start = offset / 4096 * 4096;
@@ -140,7 +157,8 @@ fn places_that_two_shards_name_are_found() {
     on_reactor(async {
         let closed = Closed::new(Level::RAID5, 3, End::Closed).await;
         let mut root = closed.root().await;
-        let from = root.shards.iter().position(|shard| shard.deltas.is_some()).expect("there are some");
+        let from =
+            root.shards.iter().position(|shard| shard.deltas.is_some()).expect("there are some");
         let to = root.shards.iter().position(|shard| shard.deltas != root.shards[from].deltas);
         root.shards[to.expect("there are more")].deltas = root.shards[from].deltas;
         put_root(&closed, &root).await;
@@ -155,7 +173,8 @@ fn an_entry_with_two_columns_on_one_drive_is_found() {
     on_reactor(async {
         let closed = Closed::new(Level::RAID5, 3, End::Closed).await;
         let mut table = closed.table().await;
-        let window = |entry: &&mut ashlar_format::table::TableEntry| entry.state == SegmentState::Window;
+        let window =
+            |entry: &&mut ashlar_format::table::TableEntry| entry.state == SegmentState::Window;
         let entry = table.segments.iter_mut().find(window).expect("there is a window");
         let mut columns = entry.geometry.columns.clone();
         columns[1].drive = columns[0].drive;
@@ -176,7 +195,11 @@ fn a_drive_that_is_not_given_is_missing_and_all_else_is_checked_without_it() {
             report.findings.iter().map(|finding| (finding.kind, finding.drive)).collect();
         let missing = [2, 4].map(|drive| (Kind::DriveMissing, Some(DriveId(drive))));
         assert_eq!(kinds, missing, "{report:#?}");
-        assert!(report.seen.sectors_restored > 0 && report.seen.columns_missing > 0, "{:?}", report.seen);
+        assert!(
+            report.seen.sectors_restored > 0 && report.seen.columns_missing > 0,
+            "{:?}",
+            report.seen
+        );
     });
 }
 
@@ -189,7 +212,8 @@ fn what_is_wrong_beside_a_drive_that_is_missing_is_found_and_restored() {
         let (missing, wrong) = (geometry.columns[0].drive, geometry.columns[1]);
         let (drive, offset) = closed.place(wrong, 0).await;
         closed.change(drive, offset, |bytes| bytes[10] ^= 1).await;
-        let report = closed.check_some(|drive| drive != usize::from(missing.0)).await.expect("a pool");
+        let report =
+            closed.check_some(|drive| drive != usize::from(missing.0)).await.expect("a pool");
         let others = report.findings.iter().filter(|finding| finding.kind != Kind::DriveMissing);
         let others: Vec<&Finding> = others.collect();
         assert!(
@@ -205,7 +229,10 @@ fn without_more_drives_than_there_is_parity_nothing_is_said_of_the_data() {
         let closed = Closed::new(Level::RAID5, 4, End::Closed).await;
         let refused = closed.check_some(|drive| drive < 2).await.expect_err("too few");
         let said = refused.to_string();
-        assert!(said.contains("2 of 4 drives are missing") && said.contains("drive 2, drive 3"), "{said}");
+        assert!(
+            said.contains("2 of 4 drives are missing") && said.contains("drive 2, drive 3"),
+            "{said}"
+        );
     });
 }
 
@@ -238,7 +265,10 @@ fn a_drive_of_another_pool_is_named_as_such() {
         all.drives.append(&mut other.drives);
         let report = all.check().await;
         let foreign = of_kind(&report, Kind::DriveForeign);
-        assert!(foreign.len() == 1 && foreign[0].name == "d3" && report.count() == 1, "{report:#?}");
+        assert!(
+            foreign.len() == 1 && foreign[0].name == "d3" && report.count() == 1,
+            "{report:#?}"
+        );
     });
 }
 
@@ -267,7 +297,10 @@ fn what_is_no_drive_of_a_pool_is_refused_by_its_name() {
         assert!(refused.contains("d1") && refused.contains("label-restore"), "{refused}");
         let copy = Closed { drives: vec![closed.drives[0].clone(), closed.drives[0].clone()] };
         let refused = copy.check_some(|_| true).await.expect_err("clones").to_string();
-        assert!(refused.contains("d0") && refused.contains("d1") && refused.contains("copy"), "{refused}");
+        assert!(
+            refused.contains("d0") && refused.contains("d1") && refused.contains("copy"),
+            "{refused}"
+        );
     });
 }
 
@@ -275,7 +308,8 @@ fn what_is_no_drive_of_a_pool_is_refused_by_its_name() {
 
 fn heartbeat(pool: ashlar_block::PoolUuid, is_open: bool, count: u64) -> Vec<u8> {
     let (holder, holder_name) = ([1; 16], "other-machine".to_owned());
-    Heartbeat { pool, is_open, holder, epoch: 3, session: 1, count, written_at: 0, holder_name }.encode()
+    Heartbeat { pool, is_open, holder, epoch: 3, session: 1, count, written_at: 0, holder_name }
+        .encode()
 }
 
 /// Twelve seconds pass at once, and something happens in them.
@@ -318,10 +352,12 @@ fn a_pool_that_a_machine_sends_heartbeats_for_is_refused_and_one_that_was_left_i
             let closed = closed.clone();
             async move || closed.write(0, HEARTBEAT, &heartbeat(pool, true, 2)).await
         });
-        let refused = unused(&goes_on, &given()).await.err().expect("a machine sends heartbeats").to_string();
+        let refused =
+            unused(&goes_on, &given()).await.err().expect("a machine sends heartbeats").to_string();
         assert!(refused.contains("other-machine"), "{refused}");
         put(false, 3)().await;
-        let handed_back = unused(&goes_on, &given()).await.expect("nobody waits for what is handed back");
+        let handed_back =
+            unused(&goes_on, &given()).await.expect("nobody waits for what is handed back");
         put(true, 4)().await;
         assert!(handed_back.check_unchanged(&given()).await.is_err(), "it was opened meanwhile");
     });

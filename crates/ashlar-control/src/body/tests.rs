@@ -3,7 +3,9 @@ use crate::types::{ChangePool, CreateVolume, NameHosts};
 
 fn why<T: DeserializeOwned>(body: &str) -> String {
     let said = understand::<T>(body.as_bytes()).err().unwrap_or_else(|| panic!("{body} is taken"));
-    for leak in ["`", "deserialize", "struct", "u64", "u32", "u8", "invalid type", "boolean", "sequence"] {
+    for leak in
+        ["`", "deserialize", "struct", "u64", "u32", "u8", "invalid type", "boolean", "sequence"]
+    {
         assert!(!said.contains(leak), "'{leak}' is the decoder's: {said}");
     }
     said
@@ -11,14 +13,18 @@ fn why<T: DeserializeOwned>(body: &str) -> String {
 
 #[test]
 fn what_is_wrong_with_a_body_is_said_in_our_words() {
-    let volume = |field: &str| format!(r#"{{"pool":"tank","name":"v0","size_bytes":4096,{field}}}"#);
+    let volume =
+        |field: &str| format!(r#"{{"pool":"tank","name":"v0","size_bytes":4096,{field}}}"#);
     for (body, part) in [
         ("".to_owned(), "has no body"),
         ("{".to_owned(), "not JSON: it goes wrong at line 1, column 1"),
         ("[]".to_owned(), "is a list, and has to be an object"),
         ("null".to_owned(), "is null"),
         (r#"{"pool":"tank","name":"v0"}"#.to_owned(), "lacks 'size_bytes'"),
-        (volume(r#""size":1"#), "'size', which is unknown here: it may have pool, name, size_bytes"),
+        (
+            volume(r#""size":1"#),
+            "'size', which is unknown here: it may have pool, name, size_bytes",
+        ),
         (
             volume(r#""lba_bytes":"4096""#),
             "'lba_bytes' is a text, and has to be a whole number from 0 to 4294967295",
@@ -41,7 +47,10 @@ fn bodies_of_other_requests_are_refused_likewise() {
         "{said}"
     );
     let said = why::<ChangePool>(r#"{"recon-prio":10}"#);
-    assert!(said.contains("'recon-prio', which is unknown here: it may have recon_prio_percent"), "{said}");
+    assert!(
+        said.contains("'recon-prio', which is unknown here: it may have recon_prio_percent"),
+        "{said}"
+    );
     let said = why::<NameHosts>(r#"{"hosts":null}"#);
     assert!(said.contains("'hosts' is null, and has to be a list"), "{said}");
     assert!(why::<NameHosts>("{}").contains("lacks 'hosts'"));

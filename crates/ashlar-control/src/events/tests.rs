@@ -28,7 +28,9 @@ fn a_follower_gets_what_was_there_and_what_comes() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(next.as_mut().poll(&mut context).is_pending());
     add(&log, 1);
-    assert!(matches!(next.as_mut().poll(&mut context), Poll::Ready(Some(event)) if event.seq == 103));
+    assert!(
+        matches!(next.as_mut().poll(&mut context), Poll::Ready(Some(event)) if event.seq == 103)
+    );
     drop(next);
     log.end();
     assert_eq!(follower.next().now_or_never(), Some(None));

@@ -40,8 +40,9 @@ impl<S: Send + Sync> FromRequestParts<S> for After {
         let after = query.strip_prefix("after=").and_then(|after| after.parse().ok());
         let after = if query.is_empty() { Some(0) } else { after };
         after.map(|after| After { after }).ok_or_else(|| {
-            let why =
-                format!("'{query}' is not understood: the query may be after=N, the number of an event");
+            let why = format!(
+                "'{query}' is not understood: the query may be after=N, the number of an event"
+            );
             ApiError::new(ErrorKind::Invalid, "invalid_query", why)
         })
     }

@@ -24,11 +24,14 @@ impl PoolDrive {
     /// Whether `name` leads to this drive whatever pool it belongs to: where it is, also as that is
     /// shown, what the kernel calls it, or its name below `/dev/disk/by-id`.
     pub fn is_found_by(&self, name: &str) -> bool {
-        let is_kernel_name = self.kernel_name.as_deref() == Some(name.strip_prefix("/dev/").unwrap_or(name));
+        let is_kernel_name =
+            self.kernel_name.as_deref() == Some(name.strip_prefix("/dev/").unwrap_or(name));
         let id = self.by_id.as_deref().and_then(|path| path.rsplit('/').next());
         let is_shown = |spec: &String| {
             let path = path_of(spec);
-            [path, path.strip_prefix("file:").unwrap_or(path)].iter().any(|path| printable(path) == name)
+            [path, path.strip_prefix("file:").unwrap_or(path)]
+                .iter()
+                .any(|path| printable(path) == name)
         };
         is_kernel_name || id == Some(name) || self.is_at(name) || self.spec.iter().any(is_shown)
     }

@@ -61,14 +61,20 @@ pub struct Happening {
 
 impl Happening {
     /// One of which no more is known.
-    pub(crate) fn new(severity: Severity, kind: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        severity: Severity,
+        kind: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         let (kind, message) = (kind.into(), ashlar_block::printable(&message.into()));
         Happening { severity, kind, message, ..Happening::default() }
     }
 }
 
 /// How bad an event is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// To know.

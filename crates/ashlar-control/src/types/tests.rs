@@ -62,7 +62,10 @@ fn fault(name: &str, schema: &Value) -> Option<String> {
             let is_time = is("string") && schema["format"] == "date-time";
             (!is_time).then(|| "it is no time as of RFC 3339".to_owned())
         }
-        () if ["_bytes", "_seconds", "_us", "_percent", "_ratio"].iter().any(|end| name.ends_with(end)) => {
+        () if ["_bytes", "_seconds", "_us", "_percent", "_ratio"]
+            .iter()
+            .any(|end| name.ends_with(end)) =>
+        {
             (!is_number).then(|| "it is no number".to_owned())
         }
         () => None,
@@ -72,7 +75,9 @@ fn fault(name: &str, schema: &Value) -> Option<String> {
 fn types(schema: &Value) -> BTreeSet<String> {
     match &schema["type"] {
         Value::String(one) => BTreeSet::from([one.clone()]),
-        Value::Array(several) => several.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::Array(several) => {
+            several.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
         _ => BTreeSet::new(),
     }
 }
@@ -94,10 +99,13 @@ fn every_name_of_the_api_keeps_to_the_rule() {
     let document = serde_json::to_value(crate::routes::document()).expect("JSON");
     let mut names = Vec::new();
     walk(&document["components"]["schemas"], &mut names);
-    let told: Vec<String> =
-        names.iter().filter_map(|(name, schema)| Some(format!("{name}: {}", fault(name, schema)?))).collect();
+    let told: Vec<String> = names
+        .iter()
+        .filter_map(|(name, schema)| Some(format!("{name}: {}", fault(name, schema)?)))
+        .collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
-    for known in ["limit_bytes", "uptime_seconds", "created_at", "done_percent", "time", "compression_ratio"]
+    for known in
+        ["limit_bytes", "uptime_seconds", "created_at", "done_percent", "time", "compression_ratio"]
     {
         assert!(names.iter().any(|(name, _)| name == known), "{known} is not looked at");
     }
@@ -153,7 +161,11 @@ fn skipped_drives<T: Serialize + utoipa::PartialSchema>(value: &T) -> Vec<String
 
 #[test]
 fn what_is_unknown_is_null_and_not_left_out() {
-    let pool = Pool { rebuild: Some(Progress::default()), scrub: Some(Scrub::default()), ..Pool::default() };
+    let pool = Pool {
+        rebuild: Some(Progress::default()),
+        scrub: Some(Scrub::default()),
+        ..Pool::default()
+    };
     let happening = Happening::default();
     let event = Event { seq: 1, time: String::new(), what: happening.clone() };
     let error = ErrorBody { code: String::new(), message: String::new(), hint: None };

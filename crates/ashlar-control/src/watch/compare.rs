@@ -10,7 +10,8 @@ use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, S
 mod hosts;
 
 /// States of pools that say nothing on their own, or that other events tell of.
-const SILENT_STATES: [&str; 6] = ["online", "rebuilding", "need-rebuild", "rebalancing", "volatile", OPENING];
+const SILENT_STATES: [&str; 6] =
+    ["online", "rebuilding", "need-rebuild", "rebalancing", "volatile", OPENING];
 const OPENING: &str = "opening";
 const UNAVAILABLE: &str = "unavailable";
 /// What a drive of a pool that is not open is.
@@ -22,7 +23,8 @@ const ONLINE: &str = "online";
 pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
     let old = |pool: &Pool| before.pools.iter().find(|old| old.uuid == pool.uuid);
     let is_there = |old: &Pool| now.pools.iter().any(|pool| pool.uuid == old.uuid);
-    let mut all: Vec<Happening> = before.pools.iter().filter(|old| !is_there(old)).map(closed).collect();
+    let mut all: Vec<Happening> =
+        before.pools.iter().filter(|old| !is_there(old)).map(closed).collect();
     // One that is opened again is what it was until that is done.
     for pool in now.pools.iter_mut().filter(|pool| is(pool, OPENING)) {
         if let Some(old) = old(pool) {
@@ -31,7 +33,8 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
     }
     for pool in &now.pools {
         let what = if is(pool, What::Rebuild.state()) { What::Rebuild } else { What::Evacuation };
-        let (moving, moved) = of_moving(before.moving.get(&pool.uuid).copied(), what, pool.rebuild, pool);
+        let (moving, moved) =
+            of_moving(before.moving.get(&pool.uuid).copied(), what, pool.rebuild, pool);
         now.moving.extend(moving.map(|moving| (pool.uuid.clone(), moving)));
         let rebalancing = before.rebalancing.get(&pool.uuid).copied();
         let (rebalancing, spread) = of_moving(rebalancing, What::Rebalance, pool.rebalance, pool);
@@ -47,8 +50,9 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
 fn of_warnings(before: &[Warning], now: &[Warning]) -> Vec<Happening> {
     let is_new = |warning: &&Warning| !before.contains(warning);
     let is_over = |old: &&Warning| now.iter().all(|warning| warning.file != old.file);
-    let tell =
-        |warning: &Warning| Happening::new(Severity::Warning, "state_not_written", warning.message.as_str());
+    let tell = |warning: &Warning| {
+        Happening::new(Severity::Warning, "state_not_written", warning.message.as_str())
+    };
     let over = |old: &Warning| {
         let message = format!("{} is written again: nothing of it is missing", old.file);
         Happening::new(Severity::Info, "state_written", message)
@@ -74,7 +78,11 @@ fn closed(pool: &Pool) -> Happening {
     about(pool, Severity::Info, "pool_closed", message)
 }
 
-fn of_pool(before: Option<&Pool>, now: &Pool, moved: impl IntoIterator<Item = Happening>) -> Vec<Happening> {
+fn of_pool(
+    before: Option<&Pool>,
+    now: &Pool,
+    moved: impl IntoIterator<Item = Happening>,
+) -> Vec<Happening> {
     let mut all = Vec::new();
     // Of one that was not open, no more is known than of one that was not there.
     let was_open = before.filter(|before| !is_closed(before));
@@ -106,7 +114,10 @@ fn entered(pool: &Pool, state: &str) -> Happening {
     let why = pool.problem.clone().filter(|_| has_reason).or_else(|| of_room(pool, state));
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     let message = format!("pool '{}' is {state}{why}", pool.name);
-    Happening { states: vec![state.to_owned()], ..about(pool, severity, "pool_state_entered", message) }
+    Happening {
+        states: vec![state.to_owned()],
+        ..about(pool, severity, "pool_state_entered", message)
+    }
 }
 
 /// What a state means for what may be written.
@@ -121,7 +132,10 @@ fn of_room(pool: &Pool, state: &str) -> Option<String> {
 
 fn left(pool: &Pool, state: &str) -> Happening {
     let message = format!("pool '{}' is no longer {state}", pool.name);
-    Happening { states: vec![state.to_owned()], ..about(pool, Severity::Info, "pool_state_left", message) }
+    Happening {
+        states: vec![state.to_owned()],
+        ..about(pool, Severity::Info, "pool_state_left", message)
+    }
 }
 
 fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
@@ -146,11 +160,13 @@ fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
 
 fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
     let mut all = Vec::new();
-    let find = |pool: &'_ Pool, spec: &str| pool.spares.iter().find(|spare| spare.spec == spec).cloned();
+    let find =
+        |pool: &'_ Pool, spec: &str| pool.spares.iter().find(|spare| spare.spec == spec).cloned();
     for spare in &before.spares {
         let taken = now.drives.iter().find(|drive| drive.spec.as_ref() == Some(&spare.spec));
         if let (None, Some(drive)) = (find(now, &spare.spec), taken) {
-            let message = format!("{} of pool '{}' was the spare {}", drive.name, now.name, spare.spec);
+            let message =
+                format!("{} of pool '{}' was the spare {}", drive.name, now.name, spare.spec);
             all.push(about_drive(now, drive, Severity::Info, "spare_taken", message));
             if now.spares.is_empty() {
                 let message = format!("pool '{}' has no spare left", now.name);
@@ -161,7 +177,8 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
     for spare in &now.spares {
         let was = find(before, &spare.spec).and_then(|before| before.problem);
         if let (None, Some(why)) = (was, &spare.problem) {
-            let message = format!("spare {} of pool '{}' cannot be taken: {why}", spare.spec, now.name);
+            let message =
+                format!("spare {} of pool '{}' cannot be taken: {why}", spare.spec, now.name);
             all.push(about(now, Severity::Error, "spare_refused", message));
         }
     }
@@ -172,14 +189,17 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
 fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
     let ended = |scrub: &Scrub| scrub.finished_at.clone().filter(|_| scrub.is("finished"));
     let scrub = now.scrub.as_ref()?;
-    let is_new = ended(scrub).is_some() && before.is_none_or(|before| ended(before) != ended(scrub));
+    let is_new =
+        ended(scrub).is_some() && before.is_none_or(|before| ended(before) != ended(scrub));
     let severity = match scrub.wrong + scrub.unreadable + scrub.unrepaired {
         0 => Severity::Info,
         _ if scrub.unrepaired == 0 && !has_given_up(scrub) => Severity::Warning,
         _ => Severity::Error,
     };
     let how = found_by(scrub);
-    is_new.then(|| about(now, severity, "scrub_finished", format!("the scrub of pool '{}' {how}", now.name)))
+    is_new.then(|| {
+        about(now, severity, "scrub_finished", format!("the scrub of pool '{}' {how}", now.name))
+    })
 }
 
 /// A drive on which it found something is given up.
@@ -198,8 +218,10 @@ fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
         drives => format!("; left out: {}", drives.join(", ")),
     };
     let free = ByteSize(trim.free_bytes);
-    let message =
-        format!("the drives of pool '{}' know of {free} of free space{refused}{skipped_drives}", now.name);
+    let message = format!(
+        "the drives of pool '{}' know of {free} of free space{refused}{skipped_drives}",
+        now.name
+    );
     is_new.then(|| about(now, severity, "trim_finished", message))
 }
 
@@ -233,7 +255,13 @@ fn same_drive<'a>(pool: &'a Pool, drive: &PoolDrive) -> Option<&'a PoolDrive> {
     named.or_else(|| pool.drives.iter().find(|other| other.uuid == drive.uuid))
 }
 
-fn about_drive(pool: &Pool, drive: &PoolDrive, severity: Severity, kind: &str, message: String) -> Happening {
+fn about_drive(
+    pool: &Pool,
+    drive: &PoolDrive,
+    severity: Severity,
+    kind: &str,
+    message: String,
+) -> Happening {
     Happening { drive: Some(drive.name.clone()), ..about(pool, severity, kind, message) }
 }
 
@@ -274,10 +302,16 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     let why = now.problem.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let message = match state {
         "released" if was_lost => {
-            format!("{} of pool '{}' is lost{why}; what lived on it is on others", now.name, pool.name)
+            format!(
+                "{} of pool '{}' is lost{why}; what lived on it is on others",
+                now.name, pool.name
+            )
         }
         "released" => {
-            format!("{} of pool '{}' is released: what lived on it is on others", now.name, pool.name)
+            format!(
+                "{} of pool '{}' is released: what lived on it is on others",
+                now.name, pool.name
+            )
         }
         _ => format!("{} of pool '{}' is {state}{why}", now.name, pool.name),
     };
@@ -316,7 +350,10 @@ fn of_moving(
         }
         (_, Some(progress)) => {
             let how = format!("has begun: {}", ProgressText::from(&progress));
-            (Some(Moving { what, tenths: tenths(progress.done_percent) }), Some(event(what, "began", &how)))
+            (
+                Some(Moving { what, tenths: tenths(progress.done_percent) }),
+                Some(event(what, "began", &how)),
+            )
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {
             (None, Some(event(moving.what, "ended", "has ended")))

@@ -18,8 +18,12 @@ fn a_transfer_that_moves_no_whole_sector_is_short() {
     for stuck in [0, 511, 4095] {
         let mut progress = progress();
         progress.take(Ok(4096)).unwrap();
-        let short =
-            DeviceError::Short { op: DeviceOp::Read, offset: 1 << 20, asked: 65_536, done: 4096 + stuck };
+        let short = DeviceError::Short {
+            op: DeviceOp::Read,
+            offset: 1 << 20,
+            asked: 65_536,
+            done: 4096 + stuck,
+        };
         assert_eq!(progress.take(Ok(stuck)), Err(short));
     }
 }
@@ -37,5 +41,8 @@ fn errors_say_whether_the_drive_or_the_file_system_is_at_fault() {
     assert_eq!(error(libc::ENOSPC), DeviceError::NoSpace { offset: 4096 });
     assert_eq!(error(libc::EDQUOT), DeviceError::NoSpace { offset: 4096 });
     assert_eq!(error(libc::ENODEV), DeviceError::Gone);
-    assert_eq!(error(libc::EIO), DeviceError::Os { op: DeviceOp::Write, offset: 4096, errno: libc::EIO });
+    assert_eq!(
+        error(libc::EIO),
+        DeviceError::Os { op: DeviceOp::Write, offset: 4096, errno: libc::EIO }
+    );
 }

@@ -19,12 +19,20 @@ fn on_reactor<F: Future + 'static>(main: F) -> F::Output {
 }
 
 fn memory() -> Drive {
-    Drive::open(&DriveSpec::Memory { size: ByteSize(SIZE), touched: false, model: None }, OpenMode::Existing)
-        .unwrap()
+    Drive::open(
+        &DriveSpec::Memory { size: ByteSize(SIZE), touched: false, model: None },
+        OpenMode::Existing,
+    )
+    .unwrap()
 }
 
 fn file(path: &Path) -> Drive {
-    let spec = DriveSpec::File { path: path.into(), size: Some(ByteSize(SIZE)), sparse: false, model: None };
+    let spec = DriveSpec::File {
+        path: path.into(),
+        size: Some(ByteSize(SIZE)),
+        sparse: false,
+        model: None,
+    };
     Drive::open(&spec, OpenMode::CreateIfMissing).unwrap()
 }
 
@@ -52,13 +60,17 @@ async fn keeps_the_contract(drive: Drive) {
         drive.write(offset, data(2, 4096), durability).await.unwrap();
         let content = read(&drive, offset, 8192).await.unwrap();
         assert!(
-            content[..4096].iter().all(|byte| *byte == 2) && content[4096..].iter().all(|byte| *byte == 1)
+            content[..4096].iter().all(|byte| *byte == 2)
+                && content[4096..].iter().all(|byte| *byte == 1)
         );
     }
     drive.flush().await.unwrap();
     drive.discard(1 << 20, 2 << 20).await.unwrap();
     let beyond = drive.write(SIZE - 4096, data(3, 8192), Durability::Stable).await;
-    assert_eq!(beyond, Err(DeviceError::OutOfRange { offset: SIZE - 4096, bytes: 8192, size_bytes: SIZE }));
+    assert_eq!(
+        beyond,
+        Err(DeviceError::OutOfRange { offset: SIZE - 4096, bytes: 8192, size_bytes: SIZE })
+    );
     assert!(read(&drive, u64::MAX / 4096 * 4096, 4096).await.is_err());
     let stats = drive.stats();
     assert_eq!((stats.writes.ended, stats.writes.failed, stats.writes.bytes), (5, 1, 4 * 6144));
@@ -83,7 +95,8 @@ struct Loop(String);
 impl Loop {
     fn over(path: &Path) -> Option<Self> {
         std::fs::File::create(path).unwrap().set_len(SIZE).unwrap();
-        let made = Command::new("/usr/sbin/losetup").args(["--find", "--show"]).arg(path).output().ok()?;
+        let made =
+            Command::new("/usr/sbin/losetup").args(["--find", "--show"]).arg(path).output().ok()?;
         let name = String::from_utf8(made.stdout).unwrap().trim().to_owned();
         made.status.success().then_some(Loop(name))
     }
@@ -116,7 +129,10 @@ fn a_block_device_keeps_the_contract_and_is_open_once() {
         let spec = DriveSpec::Block { path: name };
         let drive = Drive::open(&spec, OpenMode::Existing).unwrap();
         let info = drive.info().clone();
-        assert_eq!((info.kind, info.direct, info.logical_sector_bytes), (DriveKind::Block, true, 512));
+        assert_eq!(
+            (info.kind, info.direct, info.logical_sector_bytes),
+            (DriveKind::Block, true, 512)
+        );
         let second = Drive::open(&spec, OpenMode::Existing).unwrap_err().to_string();
         assert!(second.contains(&format!("in use: process {}", std::process::id())), "{second}");
         keeps_the_contract(drive).await;
@@ -142,7 +158,8 @@ fn what_was_written_is_there_after_opening_again() {
         drop(drive);
         let again = loop {
             // The lock goes with the descriptor, which the ring closes.
-            let spec = DriveSpec::File { path: path.clone(), size: None, sparse: false, model: None };
+            let spec =
+                DriveSpec::File { path: path.clone(), size: None, sparse: false, model: None };
             match Drive::open(&spec, OpenMode::Existing) {
                 Err(OpenError::InUse { .. }) => yield_now().await,
                 opened => break opened.unwrap(),
@@ -213,7 +230,8 @@ fn a_block_device_that_was_pulled_is_gone_and_not_full() {
         let drive = Drive::open(&DriveSpec::Block { path: name }, OpenMode::Existing).unwrap();
         assert_eq!(drive.check_present(), Ok(()));
         device.lose_its_size(&path);
-        let written = drive.write(4096, AlignedBuf::zeroed(4096).freeze(), Durability::Stable).await;
+        let written =
+            drive.write(4096, AlignedBuf::zeroed(4096).freeze(), Durability::Stable).await;
         assert_eq!(written, Err(DeviceError::Gone));
         assert_eq!(drive.check_present(), Err(DeviceError::Gone));
     });
@@ -237,7 +255,10 @@ fn a_file_that_was_cut_off_is_read_short_not_as_zeros() {
         let drive = file(&path);
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(8192).unwrap();
         let error = read(&drive, 4096, 8192).await.unwrap_err();
-        assert_eq!(error, DeviceError::Short { op: DeviceOp::Read, offset: 4096, asked: 8192, done: 4096 });
+        assert_eq!(
+            error,
+            DeviceError::Short { op: DeviceOp::Read, offset: 4096, asked: 8192, done: 4096 }
+        );
     });
 }
 
@@ -269,7 +290,10 @@ fn a_failed_stable_write_may_be_repeated_unless_cached_data_is_at_stake() {
         drive.write(4096, data(1, 4096), Durability::Fleeting).await.unwrap();
         faults.fail_next_write(0..4096, EIO);
         assert!(drive.write(0, data(1, 4096), Durability::Stable).await.is_err());
-        drive.write(0, data(1, 4096), Durability::Stable).await.expect("nobody misses what was lost");
+        drive
+            .write(0, data(1, 4096), Durability::Stable)
+            .await
+            .expect("nobody misses what was lost");
         drive.write(4096, data(1, 4096), Durability::Cached).await.unwrap();
         faults.fail_next_write(0..4096, EIO);
         assert!(drive.write(0, data(1, 4096), Durability::Stable).await.is_err());
@@ -334,7 +358,11 @@ fn a_drive_that_vanishes_ends_what_it_held_and_stays_gone() {
         faults.vanish();
         assert_eq!(task.await, Err(DeviceError::Gone));
         faults.heal();
-        assert_eq!(read(&drive, 0, 4096).await, Err(DeviceError::Gone), "it has to be opened again");
+        assert_eq!(
+            read(&drive, 0, 4096).await,
+            Err(DeviceError::Gone),
+            "it has to be opened again"
+        );
     });
 }
 
@@ -351,7 +379,8 @@ fn leave_lock_behind(path: &Path) -> rustix::process::Pid {
 fn a_drive_that_is_waited_for_holds_nothing_else_up() {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(SIZE).unwrap();
-    let spec = DriveSpec::File { path: file.path().to_owned(), size: None, sparse: false, model: None };
+    let spec =
+        DriveSpec::File { path: file.path().to_owned(), size: None, sparse: false, model: None };
     let holder = leave_lock_behind(file.path());
     let opened = on_reactor(async move {
         let opening = spawn_joined(async move {
@@ -370,17 +399,30 @@ fn a_drive_that_is_waited_for_holds_nothing_else_up() {
 fn a_modelled_drive_takes_its_time_and_says_that_it_is_one() {
     let directory = tempfile::tempdir().unwrap();
     let profile = directory.path().join("slow.toml");
-    let fields =
-        ["rotational = true", "parallel = 1", "read-us = 3000", "write-us = 2000", "flush-us = 1000"];
-    let limits =
-        ["read-mb-per-s = 100", "write-mb-per-s = 100", "write-cache-mib = 0", "random-write-cost = 1.0"];
+    let fields = [
+        "rotational = true",
+        "parallel = 1",
+        "read-us = 3000",
+        "write-us = 2000",
+        "flush-us = 1000",
+    ];
+    let limits = [
+        "read-mb-per-s = 100",
+        "write-mb-per-s = 100",
+        "write-cache-mib = 0",
+        "random-write-cost = 1.0",
+    ];
     std::fs::write(&profile, [fields.as_slice(), &limits].concat().join("\n")).unwrap();
     let file = directory.path().join("0.img");
     for kind in [format!("mem:{SIZE}"), format!("file:{},size={SIZE}", file.display())] {
         let spec: DriveSpec = format!("{kind},model={}", profile.display()).parse().unwrap();
         on_reactor(async move {
             let drive = Drive::open_aside(&spec, OpenMode::CreateIfMissing).await.unwrap();
-            assert!(drive.info().model.as_ref().unwrap().starts_with("modelled "), "{:?}", drive.info());
+            assert!(
+                drive.info().model.as_ref().unwrap().starts_with("modelled "),
+                "{:?}",
+                drive.info()
+            );
             assert_eq!(drive.info().rotational, Some(true));
             let began = now();
             drive.write(0, data(7, SECTOR_BYTES), Durability::Stable).await.unwrap();
@@ -390,6 +432,7 @@ fn a_modelled_drive_takes_its_time_and_says_that_it_is_one() {
         });
     }
     let missing: DriveSpec = "mem:64MiB,model=/nowhere/slow.toml".parse().unwrap();
-    let error = on_reactor(async move { Drive::open_aside(&missing, OpenMode::Existing).await.map(drop) });
+    let error =
+        on_reactor(async move { Drive::open_aside(&missing, OpenMode::Existing).await.map(drop) });
     assert!(error.unwrap_err().to_string().contains("cannot be modelled"));
 }

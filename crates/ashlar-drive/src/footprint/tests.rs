@@ -67,7 +67,11 @@ fn machine(file: &Path) -> (tempfile::TempDir, Machine) {
     fs::create_dir_all(block.join("dm-0/slaves")).unwrap();
     symlink(block.join("sda/sda1"), block.join("dm-0/slaves/sda1")).unwrap();
     let file = format!("{}\n", file.display());
-    add("7:0", "loop0", &[("loop/backing_file", &file), ("loop/offset", "4096\n"), ("size", "16\n")]);
+    add(
+        "7:0",
+        "loop0",
+        &[("loop/backing_file", &file), ("loop/offset", "4096\n"), ("size", "16\n")],
+    );
     let machine = Machine::below(root.path());
     (root, machine)
 }
@@ -96,7 +100,8 @@ fn what_a_device_lies_on_is_read_from_the_kernel() {
 #[test]
 fn a_file_is_one_drive_by_whatever_link_it_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let (file, link, hard) = (dir.path().join("0.img"), dir.path().join("link"), dir.path().join("hard"));
+    let (file, link, hard) =
+        (dir.path().join("0.img"), dir.path().join("link"), dir.path().join("hard"));
     fs::write(&file, []).unwrap();
     symlink(&file, &link).unwrap();
     fs::hard_link(&file, &hard).unwrap();

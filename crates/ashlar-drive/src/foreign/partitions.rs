@@ -27,10 +27,13 @@ fn has_gpt(ends: &Ends<'_>) -> bool {
 /// Boot sectors of FAT and NTFS end in the same two bytes, but hold code where an MBR has its
 /// entries: so every entry must make sense and one must be used.
 fn has_mbr(ends: &Ends<'_>) -> bool {
-    let (Some(table), true) = (ends.at(446, 64), ends.has(510, &[0x55, 0xaa])) else { return false };
+    let (Some(table), true) = (ends.at(446, 64), ends.has(510, &[0x55, 0xaa])) else {
+        return false;
+    };
     let used = |entry: &[u8]| entry[4] != 0 && entry[12..16] != [0; 4];
     let sensible = |entry: &[u8]| {
-        matches!(entry[0], 0x00 | 0x80) && (entry[4] == PROTECTIVE || used(entry) || entry == [0; 16])
+        matches!(entry[0], 0x00 | 0x80)
+            && (entry[4] == PROTECTIVE || used(entry) || entry == [0; 16])
     };
     table.chunks(16).all(sensible) && table.chunks(16).any(used)
 }

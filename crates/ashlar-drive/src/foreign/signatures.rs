@@ -63,7 +63,12 @@ pub(super) const SIGNATURES: &[Signature] = &[
     labelled(MD, &[(FromStart(4096), MD_MAGIC)], 4096 + 32, 32),
     at_start(MD, &[(Place::MdAtEnd, MD_MAGIC)]),
     at_start(MD, &[(Place::OldMdAtEnd, MD_MAGIC)]),
-    labelled("an encrypted (LUKS2) volume", &[(FromStart(0), LUKS_MAGIC), (FromStart(6), &[0, 2])], 24, 48),
+    labelled(
+        "an encrypted (LUKS2) volume",
+        &[(FromStart(0), LUKS_MAGIC), (FromStart(6), &[0, 2])],
+        24,
+        48,
+    ),
     at_start("an encrypted (LUKS1) volume", &[(FromStart(0), LUKS_MAGIC), (FromStart(6), &[0, 1])]),
     at_start("an encrypted (LUKS2) volume", &[(FromStart(0x4000), b"SKUL\xba\xbe")]),
     at_start("an NTFS file system", &[(FromStart(3), b"NTFS    "), BOOT]),
@@ -73,11 +78,17 @@ pub(super) const SIGNATURES: &[Signature] = &[
     labelled(FAT, &[(FromStart(54), b"FAT12   "), BOOT], 43, 11),
     at_start(
         "a bcache device",
-        &[(FromStart(4096 + 24), b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81")],
+        &[(
+            FromStart(4096 + 24),
+            b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
+        )],
     ),
     at_start(
         "a bcachefs file system",
-        &[(FromStart(4096 + 24), b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef")],
+        &[(
+            FromStart(4096 + 24),
+            b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
+        )],
     ),
     labelled("an ISO 9660 image", &[(FromStart(0x8001), b"CD001")], 0x8028, 32),
     at_start("a UDF file system", &[(FromStart(0x8001), b"BEA01")]),

@@ -12,7 +12,8 @@ fn look_at(parts: &[Part]) -> Option<ForeignContent> {
     let (mut first, mut last) = (vec![0; PROBED_BYTES], vec![0; PROBED_BYTES]);
     let last_start = SIZE - PROBED_BYTES as u64;
     for (offset, bytes) in parts {
-        let (end, start) = if *offset < last_start { (&mut first, 0) } else { (&mut last, last_start) };
+        let (end, start) =
+            if *offset < last_start { (&mut first, 0) } else { (&mut last, last_start) };
         let from = (offset - start) as usize;
         end[from..from + bytes.len()].copy_from_slice(bytes);
     }
@@ -51,17 +52,29 @@ fn formats_are_known_by_their_signatures() {
         (&[(0, &md)], "a Linux software RAID (mdraid) member"),
         (&[(SIZE - 8192, &md)], "a Linux software RAID (mdraid) member"),
         (&[(SIZE - 65_536, &md)], "a Linux software RAID (mdraid) member"),
-        (&[(0, b"LUKS\xba\xbe\x00\x02"), (24, b"secret")], "an encrypted (LUKS2) volume named 'secret'"),
+        (
+            &[(0, b"LUKS\xba\xbe\x00\x02"), (24, b"secret")],
+            "an encrypted (LUKS2) volume named 'secret'",
+        ),
         (&[(0, b"LUKS\xba\xbe\x00\x01")], "an encrypted (LUKS1) volume"),
         (&[((128 << 10) + 5 * 1024, &uberblock)], "a ZFS pool member"),
         (&[(SIZE - (128 << 10), &uberblock)], "a ZFS pool member"),
         (&[(3, b"NTFS    "), (510, b"\x55\xaa")], "an NTFS file system"),
-        (&[(82, b"FAT32   "), (71, b"BOOT       "), (510, b"\x55\xaa")], "a FAT file system named 'BOOT'"),
+        (
+            &[(82, b"FAT32   "), (71, b"BOOT       "), (510, b"\x55\xaa")],
+            "a FAT file system named 'BOOT'",
+        ),
         (&[(0x8001, b"CD001"), (0x8028, b"INSTALL ")], "an ISO 9660 image named 'INSTALL'"),
         (&[(0x438, b"\x53\xef")], "an ext2 file system"),
         (&[(0x438, b"\x53\xef"), (0x45c, &[4])], "an ext3 file system"),
-        (&[(0x438, b"\x53\xef"), (0x460, &[0x40]), (0x478, b"data")], "an ext4 file system named 'data'"),
-        (&[(4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81")], "a bcache device"),
+        (
+            &[(0x438, b"\x53\xef"), (0x460, &[0x40]), (0x478, b"data")],
+            "an ext4 file system named 'data'",
+        ),
+        (
+            &[(4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81")],
+            "a bcache device",
+        ),
     ];
     for (parts, wanted) in cases {
         assert_eq!(described(parts), *wanted);
@@ -79,7 +92,10 @@ fn an_mbr_needs_an_entry_that_makes_sense() {
 
 #[test]
 fn everything_found_is_named() {
-    assert_eq!(described(&[(512, b"EFI PART"), (4086, b"SWAPSPACE2")]), "a GPT partition table, swap space");
+    assert_eq!(
+        described(&[(512, b"EFI PART"), (4086, b"SWAPSPACE2")]),
+        "a GPT partition table, swap space"
+    );
 }
 
 #[test]

@@ -29,8 +29,11 @@ fn a_lock_on_a_part_of_a_file_names_its_holder_as_far_as_that_is_known() {
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let Ok(mut child) = command.spawn() else { return };
     let mut said = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut said)
-        .unwrap();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(child.stdout.take().unwrap()),
+        &mut said,
+    )
+    .unwrap();
     let holder = holder_of_part(&stat).unwrap();
     assert!(holder.contains(&format!("process {}", child.id())), "{holder}");
     drop(child.stdin.take());
@@ -49,7 +52,11 @@ fn readers_share_a_lock_that_no_writer_has_beside_them() {
     assert_eq!(try_lock(&writer, EXCLUSIVE), Ok(true));
     let stat = rustix::fs::fstat(&writer).unwrap();
     let late = std::fs::File::open(file.path()).unwrap();
-    assert_eq!(share_when_left(&late, &stat, Duration::from_secs(60)), Ok(false), "it is not waited for");
+    assert_eq!(
+        share_when_left(&late, &stat, Duration::from_secs(60)),
+        Ok(false),
+        "it is not waited for"
+    );
 }
 
 #[test]
@@ -108,6 +115,7 @@ fn who_only_reads_the_file_keeps_nobody_from_waiting_for_a_lock_that_was_left_be
 /// A process takes the lock and ends; another that has inherited the open file ends soon after.
 fn leave_lock_behind(path: &std::path::Path) {
     let script = "exec 9<>\"$1\"; flock 9 || exit 1; sleep 0.2 9<&9 & exit 0";
-    let status = std::process::Command::new("sh").args(["-c", script, "sh"]).arg(path).status().unwrap();
+    let status =
+        std::process::Command::new("sh").args(["-c", script, "sh"]).arg(path).status().unwrap();
     assert!(status.success());
 }

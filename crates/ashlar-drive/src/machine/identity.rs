@@ -54,7 +54,11 @@ impl Machine {
         };
         let mapped = || said("dm/uuid").or_else(|| said("dm/name"));
         let own = || said("wwid").or_else(|| said("device/wwid"));
-        on_file().or_else(mapped).or_else(own).or_else(|| said("serial")).or_else(|| said("device/serial"))
+        on_file()
+            .or_else(mapped)
+            .or_else(own)
+            .or_else(|| said("serial"))
+            .or_else(|| said("device/serial"))
     }
 }
 

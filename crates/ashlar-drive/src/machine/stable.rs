@@ -22,7 +22,8 @@ const BEGINNINGS: [&str; 12] = [
 /// one, then the first in the alphabet.
 pub fn preference(name: &str) -> (usize, usize, &str) {
     let begins = |beginning: &&str| !beginning.is_empty() && name.starts_with(*beginning);
-    let others = BEGINNINGS.iter().position(|beginning| beginning.is_empty()).unwrap_or(BEGINNINGS.len());
+    let others =
+        BEGINNINGS.iter().position(|beginning| beginning.is_empty()).unwrap_or(BEGINNINGS.len());
     let place = BEGINNINGS.iter().position(begins).unwrap_or(others);
     (place, name.len(), name)
 }

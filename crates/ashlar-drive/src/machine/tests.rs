@@ -38,7 +38,8 @@ impl Tree {
     }
 
     fn link(&self, id: &str, kernel: &str) {
-        symlink(format!("../../{kernel}"), self.root.path().join("dev/disk/by-id").join(id)).unwrap();
+        symlink(format!("../../{kernel}"), self.root.path().join("dev/disk/by-id").join(id))
+            .unwrap();
     }
 }
 
@@ -74,7 +75,11 @@ fn a_disk_and_its_partition_are_described_with_the_disks_sequence_number() {
             ("device/subsysnqn", "nqn.2014.08.org.example:drive\n"),
         ],
     );
-    tree.add("259:1", "nvme1n1/nvme1n1p1", &[("uevent", "DEVNAME=nvme1n1p1\nDEVTYPE=partition\nPARTN=1\n")]);
+    tree.add(
+        "259:1",
+        "nvme1n1/nvme1n1p1",
+        &[("uevent", "DEVNAME=nvme1n1p1\nDEVTYPE=partition\nPARTN=1\n")],
+    );
     let machine = tree.machine();
     let names: Vec<String> = machine.devices().into_iter().map(|device| device.name).collect();
     assert_eq!(names, ["nvme1n1", "nvme1n1p1"]);
@@ -91,7 +96,11 @@ fn a_disk_and_its_partition_are_described_with_the_disks_sequence_number() {
 #[test]
 fn what_is_stacked_on_a_device_and_whether_it_is_suspended_is_seen() {
     let mut tree = Tree::new();
-    tree.add("8:0", "sda", &[("uevent", "DEVNAME=sda\n"), ("holders/dm-0", ""), ("holders/md127", "")]);
+    tree.add(
+        "8:0",
+        "sda",
+        &[("uevent", "DEVNAME=sda\n"), ("holders/dm-0", ""), ("holders/md127", "")],
+    );
     tree.add("253:0", "dm-0", &[("uevent", "DEVNAME=dm-0\n"), ("dm/suspended", "1\n")]);
     tree.add("104:0", "cciss!c0d0", &[]);
     let machine = tree.machine();

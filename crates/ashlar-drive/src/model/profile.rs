@@ -24,7 +24,8 @@ pub enum ModelName {
 impl ModelName {
     /// What people write: the name of a class, or the path of a file that ends with `.toml`.
     pub fn parse(text: &str) -> Option<Self> {
-        let class = NAMED.iter().find(|(name, _)| *name == text).map(|(name, _)| ModelName::Class(name));
+        let class =
+            NAMED.iter().find(|(name, _)| *name == text).map(|(name, _)| ModelName::Class(name));
         class.or_else(|| text.ends_with(".toml").then(|| ModelName::File(text.into())))
     }
 
@@ -40,7 +41,8 @@ impl ModelName {
     pub fn profile(&self) -> Result<Profile, ProfileError> {
         match self {
             ModelName::Class(class) => {
-                let (_, text) = NAMED.iter().find(|(name, _)| name == class).expect("made of a class");
+                let (_, text) =
+                    NAMED.iter().find(|(name, _)| name == class).expect("made of a class");
                 Ok(toml::from_str(text).expect("a test reads each of them"))
             }
             ModelName::File(path) => Profile::read(path),
@@ -122,8 +124,10 @@ impl Profile {
     fn read(path: &Path) -> Result<Self, ProfileError> {
         let text = fs::read_to_string(path)
             .map_err(|source| ProfileError::Unreadable { path: path.to_owned(), source })?;
-        let profile: Profile = toml::from_str(&text)
-            .map_err(|source| ProfileError::Malformed { path: path.to_owned(), source: Box::new(source) })?;
+        let profile: Profile = toml::from_str(&text).map_err(|source| ProfileError::Malformed {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })?;
         match profile.what_is_zero() {
             Some(what) => Err(ProfileError::Zero { path: path.to_owned(), what }),
             None => Ok(profile),
@@ -136,7 +140,9 @@ impl Profile {
             Profile { parallel: 0, .. } => Some("parallel"),
             Profile { read_mb_per_s: 0, .. } => Some("read-mb-per-s"),
             Profile { write_mb_per_s: 0, .. } => Some("write-mb-per-s"),
-            Profile { random_write_cost, .. } if !is_some(*random_write_cost) => Some("random-write-cost"),
+            Profile { random_write_cost, .. } if !is_some(*random_write_cost) => {
+                Some("random-write-cost")
+            }
             _ => None,
         }
     }

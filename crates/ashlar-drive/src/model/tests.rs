@@ -8,7 +8,12 @@ fn timing(class: &str) -> Timing {
 }
 
 /// When the last of these ends, in microseconds, if all are asked for at once.
-fn all_at_once(timing: &mut Timing, op: DeviceOp, offsets: impl Iterator<Item = u64>, bytes: u64) -> u64 {
+fn all_at_once(
+    timing: &mut Timing,
+    op: DeviceOp,
+    offsets: impl Iterator<Item = u64>,
+    bytes: u64,
+) -> u64 {
     let ends = offsets.map(|offset| timing.begin(Nanos(0), op, offset, bytes));
     ends.max().unwrap().0 / NANOS_PER_MICRO
 }
@@ -25,7 +30,8 @@ fn reads_share_the_units_and_then_the_way() {
     // 12,800 of 4 KiB by 128 units of 70 us each.
     let small = all_at_once(&mut timing("nvme-gen4"), DeviceOp::Read, 0..12_800, 4096);
     assert!((7_000..7_800).contains(&small), "{small}");
-    let large = all_at_once(&mut timing("nvme-gen4"), DeviceOp::Read, (0..1000).map(|at| at * MIB), MIB);
+    let large =
+        all_at_once(&mut timing("nvme-gen4"), DeviceOp::Read, (0..1000).map(|at| at * MIB), MIB);
     assert!((154_000..155_000).contains(&large), "1000 MiB at 6,800 MB/s: {large}");
 }
 
@@ -49,7 +55,8 @@ fn writes_that_do_not_follow_each_other_cost_more() {
 #[test]
 fn several_streams_are_each_sequential() {
     let streams = |at: u64| (at % STREAMS as u64) * (SIZE / 64) + at / STREAMS as u64 * 4096;
-    let last = all_at_once(&mut timing("nvme-gen4"), DeviceOp::Write, (0..20_000).map(streams), 4096);
+    let last =
+        all_at_once(&mut timing("nvme-gen4"), DeviceOp::Write, (0..20_000).map(streams), 4096);
     assert!(last < 20_000 * 4096 / 4000 + 1000, "{last}");
 }
 
@@ -60,7 +67,11 @@ fn an_arm_does_one_thing_after_the_other() {
     assert!((14_000..16_000).contains(&from_afar), "{from_afar}");
     let next = timing.begin(Nanos(0), DeviceOp::Read, SIZE / 2 + 4096, 4096);
     assert!(next.0 / NANOS_PER_MICRO - from_afar < 200, "it goes on where it was");
-    let random =
-        all_at_once(&mut timing, DeviceOp::Write, (0..100).map(|at| at * 7919 % 100 * (SIZE / 100)), 4096);
+    let random = all_at_once(
+        &mut timing,
+        DeviceOp::Write,
+        (0..100).map(|at| at * 7919 % 100 * (SIZE / 100)),
+        4096,
+    );
     assert!((900_000..1_600_000).contains(&random), "some 80 a second: {random}");
 }

@@ -22,7 +22,11 @@ fn a_file_is_made_with_all_its_space() {
     assert!(opened.info.volatile_cache, "a file counts as volatile");
     assert!(!opened.info.sparse);
     assert!(rustix::fs::fstat(&opened.descriptor).unwrap().st_blocks as u64 * 512 >= SIZE.0);
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "others may not read it");
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600,
+        "others may not read it"
+    );
 }
 
 #[test]
@@ -91,7 +95,10 @@ fn what_cannot_be_a_drive_is_refused_with_the_reason() {
 #[test]
 fn a_missing_permission_is_named() {
     let denied = cannot(Path::new("/d/0.img"), "opening it", Errno::ACCESS).to_string();
-    assert!(denied.contains("/d/0.img: permission denied") && denied.contains("group disk"), "{denied}");
+    assert!(
+        denied.contains("/d/0.img: permission denied") && denied.contains("group disk"),
+        "{denied}"
+    );
 }
 
 #[test]
@@ -100,7 +107,10 @@ fn a_file_in_use_names_its_holder() {
     let path = dir.path().join("0.img");
     let first = make(&path, SIZE, false).unwrap();
     let error = error(open_file(&path, None, false, OpenMode::Existing));
-    assert!(error.contains("in use: process") && error.contains(&std::process::id().to_string()), "{error}");
+    assert!(
+        error.contains("in use: process") && error.contains(&std::process::id().to_string()),
+        "{error}"
+    );
     drop(first);
     open_file(&path, None, false, OpenMode::Existing).unwrap();
 }

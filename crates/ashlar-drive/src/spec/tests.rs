@@ -46,7 +46,10 @@ fn each_error_names_the_text_and_says_what_is_right() {
         ("mem:1GiB,touched=maybe", "'maybe' is neither on nor off"),
         ("mem:1GiB,sparse=on", "memory has a size, touched=on|off and model=MODEL"),
         ("mem:", "has no size"),
-        ("mem:1GiB,model=floppy", "it is one of nvme-gen4, sata-ssd, nlsas-hdd, or the path of a profile"),
+        (
+            "mem:1GiB,model=floppy",
+            "it is one of nvme-gen4, sata-ssd, nlsas-hdd, or the path of a profile",
+        ),
         ("mem:1GiB,model=nvme-gen4,model=sata-ssd", "'model' is given twice"),
         ("mem:model=x", "there is no option 'model=x'"),
         ("mem:0", "too small"),

@@ -6,8 +6,7 @@ const MOUNTS: &str = "22 1 254:0 / / rw,relatime - ext4 /dev/root rw\n\
      36 35 8:1 / /mnt/my\\040data rw,noatime master:1 - xfs /dev/sda1 rw\n\
      40 22 0:35 / /mnt/btrfs rw - btrfs /dev/null rw\n\
      nonsense\n";
-const SWAPS: &str =
-    "Filename Type Size Used Priority\n/dev/null partition 1048572 0 -2\n/swap\\040file file 1 0 -3\n";
+const SWAPS: &str = "Filename Type Size Used Priority\n/dev/null partition 1048572 0 -2\n/swap\\040file file 1 0 -3\n";
 
 fn number(major: u32, minor: u32) -> DeviceNumber {
     DeviceNumber { major, minor }
@@ -18,7 +17,9 @@ fn machine() -> (tempfile::TempDir, Machine) {
     let root = tempfile::tempdir().unwrap();
     let (block, numbers) = (root.path().join("sys/block"), root.path().join("sys/dev/block"));
     fs::create_dir_all(&numbers).unwrap();
-    for (number, place) in [("8:0", "sda"), ("8:1", "sda/sda1"), ("8:2", "sda/sda2"), ("8:16", "sdb")] {
+    for (number, place) in
+        [("8:0", "sda"), ("8:1", "sda/sda1"), ("8:2", "sda/sda2"), ("8:16", "sdb")]
+    {
         let dir = block.join(place);
         fs::create_dir_all(dir.join("holders")).unwrap();
         fs::write(dir.join("dev"), format!("{number}\n")).unwrap();
@@ -51,7 +52,10 @@ fn a_disk_is_in_use_by_what_its_partitions_are_used_for() {
     let mounted = InUse::of(MOUNTS, "");
     let used = |in_use: &InUse, minor| use_of_device(&machine, in_use, number(8, minor));
     assert_eq!(used(&mounted, 1).as_deref(), Some("it is mounted on /mnt/my data"));
-    assert_eq!(used(&mounted, 0).unwrap(), "its partition sda1 is in use: it is mounted on /mnt/my data");
+    assert_eq!(
+        used(&mounted, 0).unwrap(),
+        "its partition sda1 is in use: it is mounted on /mnt/my data"
+    );
     assert_eq!(used(&InUse::default(), 2).as_deref(), Some("it is part of dm-0 (vg-data)"));
     assert_eq!(
         used(&InUse::default(), 0).unwrap(),

@@ -77,11 +77,15 @@ impl Catalog {
         match item {
             (POOL, _) => self.of_pool() != before.of_pool(),
             (SETTINGS, _) => self.settings != before.settings,
-            (SCRUB, _) => (&self.scrub, &self.scrub_progress) != (&before.scrub, &before.scrub_progress),
-            (VOLUME, id) => match (self.volumes.get(&VolumeId(id)), before.volumes.get(&VolumeId(id))) {
-                (Some(now), Some(before)) => !now.is_as(before),
-                (now, before) => now != before,
-            },
+            (SCRUB, _) => {
+                (&self.scrub, &self.scrub_progress) != (&before.scrub, &before.scrub_progress)
+            }
+            (VOLUME, id) => {
+                match (self.volumes.get(&VolumeId(id)), before.volumes.get(&VolumeId(id))) {
+                    (Some(now), Some(before)) => !now.is_as(before),
+                    (now, before) => now != before,
+                }
+            }
             (LAYER, number) => self.layers.get(&Layer(number)) != before.layers.get(&Layer(number)),
             (USAGE, number) => usages(self, number) != usages(before, number),
             _ => self.kept.0.get(&item) != before.kept.0.get(&item),
@@ -95,7 +99,9 @@ impl Catalog {
             (POOL, _) => self.put_pool(&mut w),
             (SETTINGS, _) => put_settings(&mut w, &self.settings),
             (SCRUB, _) => self.put_scrub(&mut w),
-            (VOLUME, id) => self.volumes.get(&VolumeId(id)).into_iter().for_each(|it| put_volume(&mut w, it)),
+            (VOLUME, id) => {
+                self.volumes.get(&VolumeId(id)).into_iter().for_each(|it| put_volume(&mut w, it))
+            }
             (LAYER, number) => {
                 self.layers.get(&Layer(number)).into_iter().for_each(|it| put_layer(&mut w, it))
             }
@@ -129,7 +135,9 @@ impl Catalog {
     fn take_item(&mut self, item: ItemKey, bytes: &[u8]) -> Result<Kept, FieldsError> {
         match item {
             (POOL, 0) => take_fields(WHAT, bytes, |tag, r| self.take_pool(tag, r)),
-            (SETTINGS, 0) => take_fields(WHAT, bytes, |tag, r| take_settings(&mut self.settings, tag, r)),
+            (SETTINGS, 0) => {
+                take_fields(WHAT, bytes, |tag, r| take_settings(&mut self.settings, tag, r))
+            }
             (SCRUB, 0) => take_fields(WHAT, bytes, |tag, r| self.take_scrub(tag, r)),
             (POOL | SETTINGS | SCRUB, _) => Err(Malformed { what: WHAT }.into()),
             (VOLUME, id) => {
@@ -143,7 +151,9 @@ impl Catalog {
                 Ok(kept)
             }
             (USAGE, _) => take_fields(WHAT, bytes, |tag, r| take_usages(&mut self.usages, tag, r)),
-            (tag, _) if tag & CRITICAL != 0 => Err(FieldsError::Unknown { what: WHAT, tag: tag & !CRITICAL }),
+            (tag, _) if tag & CRITICAL != 0 => {
+                Err(FieldsError::Unknown { what: WHAT, tag: tag & !CRITICAL })
+            }
             _ => take_fields(WHAT, bytes, |_, _| Ok(false)),
         }
     }
@@ -164,7 +174,14 @@ impl Catalog {
 
     fn of_pool(&self) -> (u32, u32, bool, Option<Lsn>, u64, u64) {
         let Catalog { next_id, next_layer, reserve_released, rebalance_below, .. } = *self;
-        (next_id, next_layer, reserve_released, rebalance_below, self.rebuilt_bytes, self.rebalanced_bytes)
+        (
+            next_id,
+            next_layer,
+            reserve_released,
+            rebalance_below,
+            self.rebuilt_bytes,
+            self.rebalanced_bytes,
+        )
     }
 
     fn put_pool(&self, w: &mut Writer) {
@@ -219,8 +236,15 @@ impl Catalog {
 }
 
 fn put_settings(w: &mut Writer, settings: &Settings) {
-    let Settings { recon_prio, recon_p99, scrub_prio, scrub_interval, fault_threshold, io_timeout, autotrim } =
-        *settings;
+    let Settings {
+        recon_prio,
+        recon_p99,
+        scrub_prio,
+        scrub_interval,
+        fault_threshold,
+        io_timeout,
+        autotrim,
+    } = *settings;
     put_field(w, 1, |w| w.u8(recon_prio));
     put_field(w, 2, |w| w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64)));
     put_field(w, 3, |w| w.u8(scrub_prio));
@@ -232,7 +256,11 @@ fn put_settings(w: &mut Writer, settings: &Settings) {
     }
 }
 
-fn take_settings(settings: &mut Settings, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
+fn take_settings(
+    settings: &mut Settings,
+    tag: u16,
+    r: &mut Reader<'_>,
+) -> Result<bool, FieldsError> {
     let positive = |number: u64| Some(number).filter(|number| *number > 0);
     let prio = |r: &mut Reader<'_>| {
         let prio = r.u8()?;

@@ -52,7 +52,10 @@ fn catalog() -> Catalog {
             rows_total: 80,
             bytes_checked: 1 << 30,
             findings: Findings { wrong: 1, unreadable: 0, repaired: 1, unrepaired: 0 },
-            drives: BTreeMap::from([(DriveId(1), Findings { wrong: 1, repaired: 1, ..Findings::default() })]),
+            drives: BTreeMap::from([(
+                DriveId(1),
+                Findings { wrong: 1, repaired: 1, ..Findings::default() },
+            )]),
         }),
         reserve_released: true,
         rebalance_below: Some(Lsn(99)),
@@ -86,7 +89,8 @@ fn a_catalog_reads_back() {
 
 #[test]
 fn the_usage_of_many_families_reads_back() {
-    let usages = (0..300).map(|number| (Family(number), Usage { blocks: u64::from(number), slots: 7 }));
+    let usages =
+        (0..300).map(|number| (Family(number), Usage { blocks: u64::from(number), slots: 7 }));
     let many = Catalog { usages: usages.collect(), ..catalog() };
     assert_eq!(Catalog::of_items(&many.items()), Ok(many));
 }
@@ -119,8 +123,11 @@ fn an_item_has_changed_if_its_bytes_are_others() {
     for (nth, change) in changes.into_iter().enumerate() {
         let mut after = before.clone();
         change(&mut after);
-        let changed: Vec<ItemKey> =
-            after.item_keys().into_iter().filter(|item| after.has_changed(*item, &before)).collect();
+        let changed: Vec<ItemKey> = after
+            .item_keys()
+            .into_iter()
+            .filter(|item| after.has_changed(*item, &before))
+            .collect();
         let others = |item: &ItemKey| after.encode_item(*item) != before.encode_item(*item);
         let expected: Vec<ItemKey> = after.item_keys().into_iter().filter(others).collect();
         assert_eq!((changed.len(), changed), (1, expected), "change {nth}");

@@ -1,6 +1,8 @@
 //! Looking groups up in a leaf of an index as it is stored.
 
-use super::{CUT_BYTES, Filter, GROUP_FIXED_BYTES, LeafGroup, PAGE_REF_BYTES, Run, decode_leaf, run_bytes};
+use super::{
+    CUT_BYTES, Filter, GROUP_FIXED_BYTES, LeafGroup, PAGE_REF_BYTES, Run, decode_leaf, run_bytes,
+};
 use crate::codec::{Malformed, Reader};
 use crate::ids::{GroupKey, Layer};
 use crate::location::{Pointer, take_pointer};
@@ -71,8 +73,11 @@ impl<'a> Iterator for StoredRuns<'a> {
         if self.rest[0] == 1 {
             let (cut, rest) = self.rest.split_at(CUT_BYTES);
             self.rest = rest;
-            let cut =
-                Run::Cut { layer: Layer(word(&cut[1..5])), first: word(&cut[5..9]), end: word(&cut[9..13]) };
+            let cut = Run::Cut {
+                layer: Layer(word(&cut[1..5])),
+                first: word(&cut[5..9]),
+                end: word(&cut[9..13]),
+            };
             return Some(StoredRun::Cut(cut));
         }
         let pages = usize::from(self.rest[1 + Filter::BYTES]);

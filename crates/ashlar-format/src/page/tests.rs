@@ -7,9 +7,14 @@ use crate::location::{Codec, Location, SegmentId};
 
 #[test]
 fn pages_of_the_map_read_back() {
-    let pointer = Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
+    let pointer =
+        Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc: 5 };
     let entries: Vec<PageEntry> = (0..page_entries_max(2) as u32)
-        .map(|n| PageEntry { block: n * 3, layer: Layer(n % 2 * 9), value: (n % 5 != 0).then_some(pointer) })
+        .map(|n| PageEntry {
+            block: n * 3,
+            layer: Layer(n % 2 * 9),
+            value: (n % 5 != 0).then_some(pointer),
+        })
         .collect();
     assert_eq!(decode_map_page(&encode_map_page(&entries)), Ok(entries));
 
@@ -17,7 +22,10 @@ fn pages_of_the_map_read_back() {
     filter.add(300_000 % (1 << 18));
     let runs = vec![
         Run::Cut { layer: Layer(1), first: 5, end: 90 },
-        Run::Pages { filter, pages: smallvec![PageRef { first_block: 4, entries: 3, pointer }; 16] },
+        Run::Pages {
+            filter,
+            pages: smallvec![PageRef { first_block: 4, entries: 3, pointer }; 16],
+        },
     ];
     let key = GroupKey { family: Family(3), gib: 9 };
     let leaf = encode_leaf([(&key, runs.as_slice())].into_iter());
@@ -34,7 +42,8 @@ fn pages_of_the_map_read_back() {
     assert!(delta.len() <= PAGE_BYTES_MAX);
     assert_eq!(decode_delta(&delta), Ok(updates));
 
-    let directory = Directory { previous: Some(pointer), pages: vec![pointer; DIRECTORY_PAGES_MAX] };
+    let directory =
+        Directory { previous: Some(pointer), pages: vec![pointer; DIRECTORY_PAGES_MAX] };
     let bytes = encode_directory(&directory);
     assert!(bytes.len() <= PAGE_BYTES_MAX);
     assert_eq!(decode_directory(&bytes), Ok(directory));
@@ -42,13 +51,16 @@ fn pages_of_the_map_read_back() {
 
 #[test]
 fn a_leaf_says_the_same_where_it_is_stored() {
-    let pointer = |crc| Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc };
-    let page = |first_block: u32| PageRef { first_block, entries: 3, pointer: pointer(first_block) };
+    let pointer =
+        |crc| Pointer { location: Location::new(SegmentId(7), 2, 99, 1000, Codec::Lz4), crc };
+    let page =
+        |first_block: u32| PageRef { first_block, entries: 3, pointer: pointer(first_block) };
     let mut filter = Filter::default();
     [1, 300, 20_000].into_iter().for_each(|block| filter.add(block));
     let pages = Run::Pages { filter, pages: smallvec![page(0), page(256), page(19_000)] };
     let cut = Run::Cut { layer: Layer(1), first: 5, end: 90 };
-    let groups = [(3, 9, vec![cut, pages.clone()]), (3, 11, vec![pages.clone()]), (4, 0, vec![pages; 3])];
+    let groups =
+        [(3, 9, vec![cut, pages.clone()]), (3, 11, vec![pages.clone()]), (4, 0, vec![pages; 3])];
     let groups: Vec<LeafGroup> =
         groups.map(|(family, gib, runs)| (GroupKey { family: Family(family), gib }, runs)).into();
     let leaf = encode_leaf(groups.iter().map(|(group, runs)| (group, runs.as_slice())));

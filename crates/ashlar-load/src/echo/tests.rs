@@ -28,13 +28,17 @@ fn messages_are_cut_wherever_the_stream_is() {
 #[test]
 fn every_pattern_is_echoed() {
     let figures = run(Config::default(), async {
-        let listener = TcpListener::bind(([127, 0, 0, 1], 0).into(), &BindOptions::default()).unwrap();
+        let listener =
+            TcpListener::bind(([127, 0, 0, 1], 0).into(), &BindOptions::default()).unwrap();
         let address = listener.local_addr();
         let _server = spawn_joined(serve(listener));
         let mut all = Vec::new();
         for direction in [Direction::Read, Direction::Write] {
             for bytes in [4 << 10, 128 << 10] {
-                let load = Load { duration: Duration::from_millis(50), ..Load::new(direction, bytes, 2, 4) };
+                let load = Load {
+                    duration: Duration::from_millis(50),
+                    ..Load::new(direction, bytes, 2, 4)
+                };
                 all.push(measure(address, load, None).await.unwrap());
             }
         }

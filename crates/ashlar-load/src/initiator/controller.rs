@@ -108,7 +108,8 @@ impl Controller {
             serial: ascii_trimmed(&identify.serial),
             model: ascii_trimmed(&identify.model),
             firmware: ascii_trimmed(&identify.firmware),
-            transfer_bytes_max: (exponent > 0).then(|| 4096_u64.checked_shl(exponent).unwrap_or(u64::MAX)),
+            transfer_bytes_max: (exponent > 0)
+                .then(|| 4096_u64.checked_shl(exponent).unwrap_or(u64::MAX)),
             controller_id: session.controller_id,
             io_queues: session.io.len() as u16,
         })
@@ -160,7 +161,12 @@ impl Controller {
     ///
     /// # Errors
     /// See [`CommandError`].
-    pub async fn log_page(&self, page: u8, offset: u64, bytes: u32) -> Result<AlignedBuf, CommandError> {
+    pub async fn log_page(
+        &self,
+        page: u8,
+        offset: u64,
+        bytes: u32,
+    ) -> Result<AlignedBuf, CommandError> {
         let get = GetLogPage {
             page,
             specific: 0,
@@ -179,7 +185,8 @@ impl Controller {
     /// # Errors
     /// See [`CommandError`].
     pub async fn feature(&self, feature: u8) -> Result<u32, CommandError> {
-        let command = AdminCommand::GetFeatures { feature, select: FeatureSelect::Current, parameter: 0 };
+        let command =
+            AdminCommand::GetFeatures { feature, select: FeatureSelect::Current, parameter: 0 };
         let completion = self.execute_admin(command.to_sqe(Cid(0), 0), &Payload::None).await?;
         Ok(completion.cqe.result.get() as u32)
     }
@@ -188,7 +195,12 @@ impl Controller {
     ///
     /// # Errors
     /// See [`CommandError`].
-    pub async fn set_feature(&self, feature: u8, nsid: u32, parameter: u32) -> Result<u32, CommandError> {
+    pub async fn set_feature(
+        &self,
+        feature: u8,
+        nsid: u32,
+        parameter: u32,
+    ) -> Result<u32, CommandError> {
         let command = AdminCommand::SetFeatures { feature, save: false, parameter };
         let completion = self.execute_admin(command.to_sqe(Cid(0), nsid), &Payload::None).await?;
         Ok(completion.cqe.result.get() as u32)
@@ -242,7 +254,11 @@ impl Controller {
         self.execute(sqe, payload, |session| &session.admin).await
     }
 
-    pub(super) async fn execute_io(&self, sqe: Sqe, payload: &Payload) -> Result<Completion, CommandError> {
+    pub(super) async fn execute_io(
+        &self,
+        sqe: Sqe,
+        payload: &Payload,
+    ) -> Result<Completion, CommandError> {
         self.execute(sqe, payload, Session::next_io).await
     }
 
@@ -287,7 +303,11 @@ impl Controller {
     }
 
     /// Begins to reconnect, if that is wanted and nobody has.
-    fn session_broke(&self, session: &Rc<Session>, error: CommandError) -> Result<(), CommandError> {
+    fn session_broke(
+        &self,
+        session: &Rc<Session>,
+        error: CommandError,
+    ) -> Result<(), CommandError> {
         if session.broken().is_none() {
             // A status of the transport's, not a lost connection.
             return Err(error);

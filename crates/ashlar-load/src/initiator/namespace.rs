@@ -48,7 +48,13 @@ impl Namespace {
         let lba_bytes = 1 << format.size_exponent;
         let transfer = transfer_bytes_max.map_or(u64::MAX, |bytes| bytes / u64::from(lba_bytes));
         let transfer_blocks_max = u32::try_from(transfer).unwrap_or(u32::MAX).min(BLOCKS_MAX);
-        Ok(Namespace { controller, nsid, lba_bytes, blocks: identify.size.get(), transfer_blocks_max })
+        Ok(Namespace {
+            controller,
+            nsid,
+            lba_bytes,
+            blocks: identify.size.get(),
+            transfer_blocks_max,
+        })
     }
 
     /// Its number.
@@ -105,7 +111,12 @@ impl Namespace {
     ///
     /// # Errors
     /// See [`CommandError`].
-    pub async fn write_zeroes(&self, start: u64, count: u32, deallocate: bool) -> Result<(), CommandError> {
+    pub async fn write_zeroes(
+        &self,
+        start: u64,
+        count: u32,
+        deallocate: bool,
+    ) -> Result<(), CommandError> {
         let range = self.range(start, count, BLOCKS_MAX)?;
         let command = IoCommand::WriteZeroes { range, deallocate, force_unit_access: false };
         self.execute(command, Payload::None).await.map(drop)
@@ -122,11 +133,14 @@ impl Namespace {
         let mut data = Vec::with_capacity(size_of_val(ranges));
         for range in ranges {
             let count = u32::try_from(range.end.saturating_sub(range.start));
-            let count = count.map_err(|_| CommandError::Invalid("a range has too many blocks".to_owned()))?;
-            let range = DsmRange { attributes: 0.into(), count: count.into(), start: range.start.into() };
+            let count = count
+                .map_err(|_| CommandError::Invalid("a range has too many blocks".to_owned()))?;
+            let range =
+                DsmRange { attributes: 0.into(), count: count.into(), start: range.start.into() };
             data.extend_from_slice(range.as_bytes());
         }
-        let command = IoCommand::DatasetManagement { range_count: ranges.len() as u16, deallocate: true };
+        let command =
+            IoCommand::DatasetManagement { range_count: ranges.len() as u16, deallocate: true };
         self.execute(command, Payload::Write(data.into())).await.map(drop)
     }
 
@@ -160,7 +174,8 @@ impl Namespace {
         compare.set_fuse(Fuse::First);
         let mut write = self.sqe(IoCommand::Write { range, force_unit_access: false });
         write.set_fuse(Fuse::Second);
-        let (compared, written) = self.controller.execute_pair((compare, expected), (write, data)).await?;
+        let (compared, written) =
+            self.controller.execute_pair((compare, expected), (write, data)).await?;
         let failed = [compared.cqe.status(), written.cqe.status()]
             .into_iter()
             .filter(|status| !status.is_success())
@@ -205,7 +220,11 @@ impl Namespace {
         command.to_sqe(Cid(0), self.nsid)
     }
 
-    async fn execute(&self, command: IoCommand, payload: Payload) -> Result<AlignedBuf, CommandError> {
+    async fn execute(
+        &self,
+        command: IoCommand,
+        payload: Payload,
+    ) -> Result<AlignedBuf, CommandError> {
         Ok(self.controller.execute_io(self.sqe(command), &payload).await?.data)
     }
 }

@@ -23,7 +23,10 @@ pub struct ReconnectPolicy {
 
 impl Default for ReconnectPolicy {
     fn default() -> Self {
-        ReconnectPolicy { delay: Duration::from_millis(500), give_up_after: Duration::from_secs(600) }
+        ReconnectPolicy {
+            delay: Duration::from_millis(500),
+            give_up_after: Duration::from_secs(600),
+        }
     }
 }
 

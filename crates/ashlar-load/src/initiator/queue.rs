@@ -86,8 +86,8 @@ impl Queue {
         limits: QueueLimits,
     ) -> Result<Rc<Self>, ConnectError> {
         let stream = TcpStream::connect(address).await;
-        let stream =
-            stream.map_err(|source| ConnectError::Unreachable { address, source: Rc::new(source) })?;
+        let stream = stream
+            .map_err(|source| ConnectError::Unreachable { address, source: Rc::new(source) })?;
         let state = State {
             slots: (0..limits.depth).map(|_| None).collect(),
             free: (0..limits.depth).rev().collect(),
@@ -151,7 +151,9 @@ impl Queue {
         sqe.cid = cid.0.into();
         let pending = self.begin(&mut sqe, data);
         let in_capsule = match sqe.sgl {
-            sgl if sgl == SglDescriptor::in_capsule(pending.write.len() as u32) => pending.write.clone(),
+            sgl if sgl == SglDescriptor::in_capsule(pending.write.len() as u32) => {
+                pending.write.clone()
+            }
             _ => Bytes::new(),
         };
         {
@@ -198,7 +200,9 @@ impl Queue {
                 return Some(Err(broken.clone()));
             }
             if COUNT > state.slots.len() {
-                return Some(Err(CommandError::Invalid("the queue has too few entries for it".to_owned())));
+                return Some(Err(CommandError::Invalid(
+                    "the queue has too few entries for it".to_owned(),
+                )));
             }
             let left = state.free.len().checked_sub(COUNT)?;
             let mut free = state.free.drain(left..).rev().map(Cid);
@@ -236,8 +240,10 @@ impl Queue {
         let state = self.state.borrow();
         let pending = state.slots.get(usize::from(r2t.cid.0))?.as_ref()?;
         let end = r2t.offset.checked_add(r2t.length)?;
-        let data =
-            pending.write.get(r2t.offset as usize..end as usize).map(|part| pending.write.slice_ref(part))?;
+        let data = pending
+            .write
+            .get(r2t.offset as usize..end as usize)
+            .map(|part| pending.write.slice_ref(part))?;
         let piece_bytes = self.h2c_data_bytes_max.get() as usize;
         for start in (0..data.len()).step_by(piece_bytes) {
             let piece = data.slice(start..data.len().min(start + piece_bytes));

@@ -49,11 +49,16 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects all queues and enables the controller.
-    pub(super) async fn connect(options: &ConnectOptions, purpose: Purpose) -> Result<Self, ConnectError> {
-        let limits = QueueLimits { depth: ADMIN_ENTRIES - 1, in_capsule_bytes: ADMIN_IN_CAPSULE_BYTES };
+    pub(super) async fn connect(
+        options: &ConnectOptions,
+        purpose: Purpose,
+    ) -> Result<Self, ConnectError> {
+        let limits =
+            QueueLimits { depth: ADMIN_ENTRIES - 1, in_capsule_bytes: ADMIN_IN_CAPSULE_BYTES };
         let admin = open_queue(options, limits).await?;
         let mut setup = Setup { options, admin: Some(admin.clone()), io: Vec::new() };
-        let controller_id = connect_queue(options, &admin, 0, ADMIN_ENTRIES, CNTLID_DYNAMIC).await?;
+        let controller_id =
+            connect_queue(options, &admin, 0, ADMIN_ENTRIES, CNTLID_DYNAMIC).await?;
         let capabilities = enable(options, &admin).await?;
         let identify = identify_controller(options, &admin).await?;
         if purpose == Purpose::Io {
@@ -148,9 +153,13 @@ impl Setup<'_> {
     }
 }
 
-async fn open_queue(options: &ConnectOptions, limits: QueueLimits) -> Result<Rc<Queue>, ConnectError> {
+async fn open_queue(
+    options: &ConnectOptions,
+    limits: QueueLimits,
+) -> Result<Rc<Queue>, ConnectError> {
     let address = options.address;
-    let opened = timeout(options.connect_timeout, Queue::open(address, options.digests, limits)).await;
+    let opened =
+        timeout(options.connect_timeout, Queue::open(address, options.digests, limits)).await;
     opened.map_err(|_| ConnectError::TimedOut { address })?
 }
 
@@ -192,14 +201,19 @@ async fn connect_queue(
         disable_sq_flow_control: options.disable_sq_flow_control,
         keep_alive_ms: if queue_id == 0 { options.keep_alive.as_millis() as u32 } else { 0 },
     };
-    let data = ConnectData::new(options.host.id, controller_id, &options.subsystem_nqn, &options.host.nqn);
+    let data =
+        ConnectData::new(options.host.id, controller_id, &options.subsystem_nqn, &options.host.nqn);
     let data = Data::Write(Bytes::copy_from_slice(data.as_bytes()));
     let sqe = fabrics(FabricsCommand::Connect(connect));
     let completion = required(options, queue, "connect a queue", sqe, data).await?;
     Ok(completion.cqe.result.get() as u16)
 }
 
-async fn property(options: &ConnectOptions, queue: &Queue, offset: u32) -> Result<u64, ConnectError> {
+async fn property(
+    options: &ConnectOptions,
+    queue: &Queue,
+    offset: u32,
+) -> Result<u64, ConnectError> {
     let width = if offset == offset::CAP { PropertyWidth::Eight } else { PropertyWidth::Four };
     let sqe = fabrics(FabricsCommand::PropertyGet { offset, width });
     let completion = required(options, queue, "tell a property", sqe, Data::None).await?;
@@ -213,9 +227,12 @@ async fn enable(options: &ConnectOptions, queue: &Queue) -> Result<Capabilities,
     required(options, queue, "enable the controller", sqe, Data::None).await?;
     let ready = async {
         loop {
-            let status = ControllerStatus::from_bits(property(options, queue, offset::CSTS).await? as u32);
+            let status =
+                ControllerStatus::from_bits(property(options, queue, offset::CSTS).await? as u32);
             if status.fatal {
-                return Err(ConnectError::Unusable("the controller reports a fatal status".to_owned()));
+                return Err(ConnectError::Unusable(
+                    "the controller reports a fatal status".to_owned(),
+                ));
             }
             if status.ready {
                 return Ok(());
@@ -241,7 +258,8 @@ async fn identify_controller(
     let identify = Identify { cns: cns::CONTROLLER, controller_id: 0, command_set: 0 };
     let sqe = AdminCommand::Identify(identify).to_sqe(Cid(0), 0);
     let completion =
-        required(options, queue, "identify the controller", sqe, Data::Read(IDENTIFY_BYTES)).await?;
+        required(options, queue, "identify the controller", sqe, Data::Read(IDENTIFY_BYTES))
+            .await?;
     let short = || ConnectError::Unusable("it identifies itself with too few bytes".to_owned());
     IdentifyController::read_from_bytes(&completion.data).map(Box::new).map_err(|_| short())
 }
@@ -249,7 +267,8 @@ async fn identify_controller(
 async fn granted_queues(options: &ConnectOptions, queue: &Queue) -> Result<u16, ConnectError> {
     let asked = u32::from(options.io_queues.clamp(1, u16::MAX - 1));
     let parameter = QueueCounts { submission: asked, completion: asked }.bits();
-    let command = AdminCommand::SetFeatures { feature: id::NUMBER_OF_QUEUES, save: false, parameter };
+    let command =
+        AdminCommand::SetFeatures { feature: id::NUMBER_OF_QUEUES, save: false, parameter };
     let completion =
         required(options, queue, "grant I/O queues", command.to_sqe(Cid(0), 0), Data::None).await?;
     let granted = QueueCounts::from_bits(completion.cqe.result.get() as u32);
@@ -265,7 +284,9 @@ async fn keep_alive(admin: Rc<Queue>, period: Duration, patience: Duration) {
         match timeout(patience, admin.submit(sqe, Data::None)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return admin.fail(error),
-            Err(_) => return admin.fail(CommandError::lost("a Keep Alive was not answered in time")),
+            Err(_) => {
+                return admin.fail(CommandError::lost("a Keep Alive was not answered in time"));
+            }
         }
     }
 }

@@ -55,10 +55,16 @@ impl std::error::Error for Mismatch {}
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "block {} must hold version {:?} (0: zeros), and holds ", self.block, self.expected)?;
+        write!(
+            f,
+            "block {} must hold version {:?} (0: zeros), and holds ",
+            self.block, self.expected
+        )?;
         match self.found {
             _ if self.is_zero => f.write_str("zeros"),
-            Some((block, version)) if block == self.block => write!(f, "a damaged or old version {version}"),
+            Some((block, version)) if block == self.block => {
+                write!(f, "a damaged or old version {version}")
+            }
             Some((block, version)) => write!(f, "version {version} of block {block}"),
             None => f.write_str("something that was never written"),
         }
@@ -68,7 +74,13 @@ impl fmt::Display for Mismatch {
 impl Model {
     /// `blocks` blocks of zeros, to be filled from `sources`.
     pub fn new(seed: u64, blocks: u64, sources: Sources) -> Self {
-        Model { seed, sources, words: vec![ZEROS; blocks as usize], open: BTreeMap::new(), last_version: 0 }
+        Model {
+            seed,
+            sources,
+            words: vec![ZEROS; blocks as usize],
+            open: BTreeMap::new(),
+            last_version: 0,
+        }
     }
 
     /// Blocks there are.
@@ -115,9 +127,11 @@ impl Model {
 
     /// Writes the content of a version of a block.
     pub(super) fn fill(&self, block: u64, version: Word, content: &mut [u8]) {
-        let mixed =
-            (self.seed ^ block.rotate_left(32) ^ u64::from(version)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        if version.is_multiple_of(NOISE_ONCE_IN) && !(mixed >> 40).is_multiple_of(NOISE_FOR_ONE_OTHER) {
+        let mixed = (self.seed ^ block.rotate_left(32) ^ u64::from(version))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if version.is_multiple_of(NOISE_ONCE_IN)
+            && !(mixed >> 40).is_multiple_of(NOISE_FOR_ONE_OTHER)
+        {
             let mut noise = XorShift::new(mixed | 1);
             content
                 .chunks_exact_mut(8)

@@ -43,7 +43,13 @@ pub async fn read_back(
                     let elapsed = now().since(start);
                     let operations = done.get().div_ceil(per_read);
                     let (blocks, blocks_total) = (done.get(), Some(total));
-                    progress(Progress { elapsed, operations, blocks_total, blocks, ..Progress::default() });
+                    progress(Progress {
+                        elapsed,
+                        operations,
+                        blocks_total,
+                        blocks,
+                        ..Progress::default()
+                    });
                 }
                 Ok(())
             })
@@ -68,11 +74,12 @@ async fn read_one(
     model: &RefCell<Model>,
     range: Range<u64>,
 ) -> Result<(), VerifyError> {
-    let content = read_blocks(namespace, range.clone()).await.map_err(|source| VerifyError::Command {
-        operation: "reading",
-        block: range.start,
-        count: (range.end - range.start) as u32,
-        source,
-    })?;
+    let content =
+        read_blocks(namespace, range.clone()).await.map_err(|source| VerifyError::Command {
+            operation: "reading",
+            block: range.start,
+            count: (range.end - range.start) as u32,
+            source,
+        })?;
     Ok(check_blocks(&mut model.borrow_mut(), range, &content)?)
 }

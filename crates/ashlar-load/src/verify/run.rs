@@ -134,7 +134,8 @@ impl Run {
     }
 
     fn goes_on(&self) -> bool {
-        let in_time = self.options.duration.is_none_or(|duration| now().since(self.start) < duration);
+        let in_time =
+            self.options.duration.is_none_or(|duration| now().since(self.start) < duration);
         let in_number = self.options.operations_max.is_none_or(|max| self.begun.get() < max);
         in_time && in_number && !self.options.stop.is_stopped() && self.error.borrow().is_none()
     }
@@ -169,7 +170,8 @@ impl Run {
     /// Blocks that one operation may have at most.
     fn blocks_max(&self, operation: Operation) -> u64 {
         let factor = (BLOCK_BYTES as u32 / self.namespace.lba_bytes()).max(1);
-        let transfer = (self.namespace.transfer_blocks_max() / factor).min(self.options.blocks_max).max(1);
+        let transfer =
+            (self.namespace.transfer_blocks_max() / factor).min(self.options.blocks_max).max(1);
         operation.blocks_max(transfer.into())
     }
 
@@ -239,7 +241,8 @@ impl Run {
         match operation {
             Operation::Read => {
                 let content = read_blocks(&self.namespace, range.clone()).await.map_err(failed)?;
-                check_blocks(&mut self.model.borrow_mut(), range.clone(), &content).map_err(VerifyError::from)
+                check_blocks(&mut self.model.borrow_mut(), range.clone(), &content)
+                    .map_err(VerifyError::from)
             }
             Operation::Write => self.write(range.clone()).await.map_err(failed),
             Operation::Deallocate | Operation::WriteZeroes => {
@@ -286,7 +289,8 @@ impl Run {
         let compared = self.model.borrow().content(block, expected);
         let (content, versions) = self.new_content(block..block + 1);
         let lbas = lbas_of(&self.namespace, &(block..block + 1));
-        let pair = self.namespace.compare_and_write(lbas.start, compared.freeze(), content.freeze()).await;
+        let pair =
+            self.namespace.compare_and_write(lbas.start, compared.freeze(), content.freeze()).await;
         let mut model = self.model.borrow_mut();
         match pair {
             Ok(()) if is_expected => model.settle(block, versions[0]),
@@ -331,7 +335,11 @@ pub(super) async fn read_blocks(
     namespace.read(lbas.start, (lbas.end - lbas.start) as u32).await
 }
 
-pub(super) fn check_blocks(model: &mut Model, range: Range<u64>, content: &[u8]) -> Result<(), Mismatch> {
+pub(super) fn check_blocks(
+    model: &mut Model,
+    range: Range<u64>,
+    content: &[u8],
+) -> Result<(), Mismatch> {
     let mut blocks = range.zip(content.chunks_exact(BLOCK_BYTES));
     blocks.try_for_each(|(block, content)| model.check(block, content))
 }

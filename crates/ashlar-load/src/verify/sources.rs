@@ -56,7 +56,8 @@ impl Sources {
 
     /// Blocks that were taken before.
     pub(super) fn of_bytes(blocks: Vec<u8>) -> Option<Self> {
-        (!blocks.is_empty() && blocks.len().is_multiple_of(BLOCK_BYTES)).then_some(Sources { blocks })
+        (!blocks.is_empty() && blocks.len().is_multiple_of(BLOCK_BYTES))
+            .then_some(Sources { blocks })
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
@@ -75,7 +76,12 @@ impl Sources {
     }
 }
 
-fn sample_file(path: &Path, count: usize, random: &mut XorShift, blocks: &mut Vec<u8>) -> io::Result<()> {
+fn sample_file(
+    path: &Path,
+    count: usize,
+    random: &mut XorShift,
+    blocks: &mut Vec<u8>,
+) -> io::Result<()> {
     let file = File::open(path)?;
     let block_count = file.metadata()?.len() / BLOCK_BYTES as u64;
     for _ in 0..count.min(usize::try_from(block_count).unwrap_or(usize::MAX)) {

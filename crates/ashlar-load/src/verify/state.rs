@@ -23,7 +23,9 @@ pub enum StateError {
         source: io::Error,
     },
     /// The file is not a saved model, or it is damaged.
-    #[error("{path} is not an intact saved workload ({why}): delete it and begin with a new volume")]
+    #[error(
+        "{path} is not an intact saved workload ({why}): delete it and begin with a new volume"
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -52,7 +54,8 @@ impl Model {
     /// # Errors
     /// The file cannot be read, or is not intact.
     pub fn load(path: &Path) -> Result<Self, StateError> {
-        let bytes = fs::read(path).map_err(|source| StateError::Io { path: path.to_owned(), source })?;
+        let bytes =
+            fs::read(path).map_err(|source| StateError::Io { path: path.to_owned(), source })?;
         let damaged = |why| StateError::Damaged { path: path.to_owned(), why };
         let (body, crc) = bytes.split_last_chunk::<4>().ok_or(damaged("it is too short"))?;
         if crc32c(body) != u32::from_le_bytes(*crc) {
@@ -113,7 +116,8 @@ impl<'a> Input<'a> {
 
     fn words(&mut self, count: u64) -> Option<Vec<Word>> {
         let bytes = self.take(count.checked_mul(4)?)?;
-        let words = bytes.chunks_exact(4).map(|raw| u32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]));
+        let words =
+            bytes.chunks_exact(4).map(|raw| u32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]));
         Some(words.collect())
     }
 }

@@ -19,7 +19,10 @@ fn golden_get_log_page() {
     let sqe = AdminCommand::GetLogPage(DISCOVERY_LOG).to_sqe(Cid(1), 0);
     let bytes = sqe.as_bytes();
     assert_eq!(bytes[0], 2);
-    assert_eq!(bytes[40..60], [0x70, 0x82, 0xff, 0x03, 1, 0, 0, 0, 0, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(
+        bytes[40..60],
+        [0x70, 0x82, 0xff, 0x03, 1, 0, 0, 0, 0, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+    );
 }
 
 #[test]
@@ -57,7 +60,9 @@ fn every_command_round_trips() {
 fn pci_only_and_unsupported_commands_are_refused() {
     // Create and delete queues, namespace management, firmware, self test, directives, security,
     // sanitize.
-    for opcode in [0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0x84, 0xd3] {
+    for opcode in
+        [0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0x84, 0xd3]
+    {
         let mut sqe = AdminCommand::KeepAlive.to_sqe(Cid(1), 0);
         sqe.opcode = opcode;
         assert_eq!(AdminCommand::parse(&sqe).unwrap_err().status, Status::INVALID_OPCODE.dnr());
@@ -66,8 +71,9 @@ fn pci_only_and_unsupported_commands_are_refused() {
 
 #[test]
 fn reserved_selects_are_refused() {
-    let mut sqe = AdminCommand::GetFeatures { feature: 7, select: FeatureSelect::Current, parameter: 0 }
-        .to_sqe(Cid(1), 0);
+    let mut sqe =
+        AdminCommand::GetFeatures { feature: 7, select: FeatureSelect::Current, parameter: 0 }
+            .to_sqe(Cid(1), 0);
     sqe.set_cdw(10, 7 | 4 << 8);
     assert_eq!(AdminCommand::parse(&sqe).unwrap_err().status, Status::INVALID_FIELD.dnr());
 }

@@ -40,7 +40,11 @@ fn golden_connect_data() {
 
 #[test]
 fn golden_property_set() {
-    let set = FabricsCommand::PropertySet { offset: 0x14, width: PropertyWidth::Four, value: 0x0046_0001 };
+    let set = FabricsCommand::PropertySet {
+        offset: 0x14,
+        width: PropertyWidth::Four,
+        value: 0x0046_0001,
+    };
     let sqe = set.to_sqe(Cid(0), SglDescriptor::transport(0));
     assert_eq!(sqe.as_bytes()[40..56], [0, 0, 0, 0, 0x14, 0, 0, 0, 0x01, 0, 0x46, 0, 0, 0, 0, 0]);
     round_trip(set);

@@ -11,7 +11,8 @@ fn queue_counts_are_zero_based_on_the_wire() {
 
 #[test]
 fn golden_capabilities() {
-    let capabilities = FeatureCapabilities { saveable: true, namespace_specific: false, changeable: true };
+    let capabilities =
+        FeatureCapabilities { saveable: true, namespace_specific: false, changeable: true };
     assert_eq!(capabilities.bits(), 0b101);
 }
 

@@ -4,7 +4,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::IDENTIFY_BYTES;
 
 /// Identify Controller (CNS 01h). Fields that no Ashlar controller uses are part of `reserved_*`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct IdentifyController {
     /// VID: PCI vendor, 0 if there is none.
@@ -211,7 +213,9 @@ pub mod identify_bits {
 }
 
 /// Identify Controller of the NVM command set (CNS 06h, CSI 00h).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct NvmIdentifyController {
     /// VSL: largest Verify, 2^n pages of 4 KiB; 0 is no limit.

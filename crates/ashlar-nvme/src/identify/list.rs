@@ -18,7 +18,8 @@ pub fn namespace_list(nsids: impl IntoIterator<Item = u32>) -> [u8; IDENTIFY_BYT
 
 /// The identifiers of a namespace list.
 pub fn namespaces_of_list(list: &[u8]) -> impl Iterator<Item = u32> + '_ {
-    let nsids = list.chunks_exact(4).map(|raw| u32::from_le_bytes(raw.try_into().expect("four bytes")));
+    let nsids =
+        list.chunks_exact(4).map(|raw| u32::from_le_bytes(raw.try_into().expect("four bytes")));
     nsids.take_while(|nsid| *nsid != 0)
 }
 

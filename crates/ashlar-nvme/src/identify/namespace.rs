@@ -5,7 +5,17 @@ use super::IDENTIFY_BYTES;
 
 /// One LBA format.
 #[derive(
-    Clone, Copy, PartialEq, Eq, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Debug,
+    Default,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
 )]
 #[repr(C)]
 pub struct LbaFormat {
@@ -18,7 +28,9 @@ pub struct LbaFormat {
 }
 
 /// Identify Namespace of the NVM command set (CNS 00h and 11h).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct IdentifyNamespace {
     /// NSZE: blocks.
@@ -116,7 +128,9 @@ pub mod namespace_bits {
 }
 
 /// Identify Namespace, the same for all command sets (CNS 08h).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct IndependentNamespace {
     /// NSFEAT: bit 3, identifiers are not reused.
@@ -147,7 +161,9 @@ const _: () = assert!(size_of::<IndependentNamespace>() == IDENTIFY_BYTES);
 
 /// Identify Namespace, NVM command set specific (CNS 05h, CSI 00h): protection information that no
 /// Ashlar namespace has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct NvmIdentifyNamespace {
     /// LBSTM.

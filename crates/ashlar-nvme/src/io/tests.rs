@@ -17,7 +17,8 @@ fn golden_write() {
 #[test]
 fn golden_write_zeroes_of_linux() {
     // REQ_OP_WRITE_ZEROES without REQ_NOUNMAP: DEAC is set.
-    let command = IoCommand::WriteZeroes { range: RANGE, deallocate: true, force_unit_access: false };
+    let command =
+        IoCommand::WriteZeroes { range: RANGE, deallocate: true, force_unit_access: false };
     assert_eq!(command.to_sqe(Cid(5), 1).as_bytes()[48..52], [0xff, 0, 0, 0x02]);
 }
 

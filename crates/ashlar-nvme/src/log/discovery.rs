@@ -4,7 +4,9 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 use crate::text::{ascii_padded, nqn_field};
 
 /// The first 1,024 bytes of the discovery log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct DiscoveryHeader {
     /// GENCTR: counts up with every change of the log.
@@ -21,7 +23,9 @@ pub struct DiscoveryHeader {
 pub const DISCOVERY_ENTRY_BYTES: usize = 1024;
 
 /// One way to reach a subsystem.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct DiscoveryEntry {
     /// TRTYPE; see [`super::transport_type`].
@@ -106,7 +110,8 @@ impl DiscoveryEntry {
     pub fn tcp(address: std::net::SocketAddr, subsystem_type: u8, subsystem_nqn: &str) -> Self {
         let mut entry = DiscoveryEntry::new_zeroed();
         entry.transport_type = super::transport_type::TCP;
-        entry.address_family = if address.is_ipv4() { address_family::IPV4 } else { address_family::IPV6 };
+        entry.address_family =
+            if address.is_ipv4() { address_family::IPV4 } else { address_family::IPV6 };
         entry.subsystem_type = subsystem_type;
         entry.controller_id = crate::fabrics::CNTLID_DYNAMIC.into();
         entry.service = ascii_padded(&address.port().to_string());

@@ -2,7 +2,9 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Commands Supported and Effects.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct EffectsLog {
     /// One entry per admin opcode.
@@ -50,7 +52,9 @@ impl EffectsLog {
     /// The log of these commands; all others are not supported.
     pub fn new(admin: &[CommandEffects], io: &[CommandEffects]) -> Self {
         let mut log: EffectsLog = zerocopy::FromZeros::new_zeroed();
-        admin.iter().for_each(|(opcode, effects)| log.admin[usize::from(*opcode)] = (*effects).into());
+        admin
+            .iter()
+            .for_each(|(opcode, effects)| log.admin[usize::from(*opcode)] = (*effects).into());
         io.iter().for_each(|(opcode, effects)| log.io[usize::from(*opcode)] = (*effects).into());
         log
     }

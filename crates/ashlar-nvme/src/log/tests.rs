@@ -3,8 +3,8 @@ use std::mem::offset_of;
 use zerocopy::IntoBytes;
 
 use super::{
-    DiscoveryEntry, DiscoveryHeader, EffectsLog, ErrorLogEntry, SmartLog, command_effects, subsystem_type,
-    supported_pages,
+    DiscoveryEntry, DiscoveryHeader, EffectsLog, ErrorLogEntry, SmartLog, command_effects,
+    subsystem_type, supported_pages,
 };
 
 #[test]

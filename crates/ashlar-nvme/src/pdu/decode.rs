@@ -149,7 +149,9 @@ impl Decoder {
                 }
                 Stage::Data { left } => return Ok(self.take_data(left, input)),
                 Stage::DataDigest { have } => {
-                    let Some(step) = self.take_digest(have, input) else { return Ok(Step::NeedMore) };
+                    let Some(step) = self.take_digest(have, input) else {
+                        return Ok(Step::NeedMore);
+                    };
                     return Ok(step);
                 }
             }
@@ -200,7 +202,9 @@ impl Decoder {
             PduType::H2cData | PduType::C2hData => {
                 (self.limits.data_pdu_bytes_max, PduFault::new(FatalStatus::DataLimitExceeded))
             }
-            PduType::H2cTermReq | PduType::C2hTermReq => (TERM_DATA_BYTES_MAX, PduFault::header_field(4)),
+            PduType::H2cTermReq | PduType::C2hTermReq => {
+                (TERM_DATA_BYTES_MAX, PduFault::header_field(4))
+            }
             _ => (0, PduFault::header_field(4)),
         };
         if data_bytes > max { Err(fault) } else { Ok(()) }
@@ -285,8 +289,12 @@ fn parse(common: &CommonHeader, header: &[u8]) -> Result<Pdu, PduFault> {
         PduType::C2hTermReq => Pdu::ControllerTermReq(fields::<TermFields>(header).into()),
         PduType::CapsuleCmd => Pdu::Command(fields(header)),
         PduType::CapsuleResp => Pdu::Response(fields(header)),
-        PduType::H2cData => Pdu::H2cData(fields::<TransferFields>(header).data_header(common.flags)),
-        PduType::C2hData => Pdu::C2hData(fields::<TransferFields>(header).data_header(common.flags)),
+        PduType::H2cData => {
+            Pdu::H2cData(fields::<TransferFields>(header).data_header(common.flags))
+        }
+        PduType::C2hData => {
+            Pdu::C2hData(fields::<TransferFields>(header).data_header(common.flags))
+        }
         PduType::R2t => Pdu::R2t(fields::<TransferFields>(header).r2t()),
     })
 }

@@ -6,7 +6,8 @@ use super::digest::{DIGEST_BYTES, crc32c};
 use super::fault::TermFields;
 use super::handshake::HandshakeFields;
 use super::header::{
-    CommonHeader, FLAG_DATA_DIGEST, FLAG_HEADER_DIGEST, FLAG_LAST, FLAG_SUCCESS, PduType, TransferFields,
+    CommonHeader, FLAG_DATA_DIGEST, FLAG_HEADER_DIGEST, FLAG_LAST, FLAG_SUCCESS, PduType,
+    TransferFields,
 };
 use super::{DataHeader, Framing, Pdu};
 
@@ -88,7 +89,9 @@ impl Pdu {
     fn encode_fields(&self, out: &mut Vec<u8>) {
         match *self {
             Pdu::IcReq(request) => out.extend_from_slice(HandshakeFields::from(request).as_bytes()),
-            Pdu::IcResp(response) => out.extend_from_slice(HandshakeFields::from(response).as_bytes()),
+            Pdu::IcResp(response) => {
+                out.extend_from_slice(HandshakeFields::from(response).as_bytes())
+            }
             Pdu::HostTermReq(term) | Pdu::ControllerTermReq(term) => {
                 out.extend_from_slice(TermFields::from(term).as_bytes());
             }

@@ -69,7 +69,9 @@ pub(super) const FLAG_LAST: u8 = 1 << 2;
 pub(super) const FLAG_SUCCESS: u8 = 1 << 3;
 
 /// The first 8 bytes of every PDU (section 3.6.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
+)]
 #[repr(C)]
 pub struct CommonHeader {
     /// PDU-Type.

@@ -5,7 +5,9 @@ use super::decode::Receiver;
 use super::digest::DIGEST_BYTES;
 use super::fault::{FatalStatus, PduFault};
 use super::handshake::Digests;
-use super::header::{CommonHeader, FLAG_DATA_DIGEST, FLAG_HEADER_DIGEST, FLAG_LAST, FLAG_SUCCESS, PduType};
+use super::header::{
+    CommonHeader, FLAG_DATA_DIGEST, FLAG_HEADER_DIGEST, FLAG_LAST, FLAG_SUCCESS, PduType,
+};
 
 /// Where a PDU's parts are.
 pub(super) struct Layout {
@@ -26,7 +28,8 @@ impl Layout {
         {
             return Err(PduFault::header_field(1));
         }
-        let header_end = u32::from(common.header_bytes) + if header_digest { DIGEST_BYTES as u32 } else { 0 };
+        let header_end =
+            u32::from(common.header_bytes) + if header_digest { DIGEST_BYTES as u32 } else { 0 };
         let pdu_bytes = common.pdu_bytes.get();
         if pdu_bytes < header_end {
             return Err(PduFault::header_field(4));
@@ -70,7 +73,9 @@ fn data_start(
 
 fn expected_digests(kind: PduType, digests: Digests) -> (bool, bool) {
     match kind {
-        PduType::IcReq | PduType::IcResp | PduType::H2cTermReq | PduType::C2hTermReq => (false, false),
+        PduType::IcReq | PduType::IcResp | PduType::H2cTermReq | PduType::C2hTermReq => {
+            (false, false)
+        }
         PduType::CapsuleResp | PduType::R2t => (digests.header, false),
         PduType::CapsuleCmd | PduType::H2cData | PduType::C2hData => (digests.header, digests.data),
     }
@@ -91,7 +96,11 @@ fn allowed_flags(kind: PduType) -> u8 {
 }
 
 /// Who may send what, and when: the handshake first and only once, a terminate request at any time.
-pub(super) fn check_sequence(kind: PduType, receiver: Receiver, established: bool) -> Result<(), PduFault> {
+pub(super) fn check_sequence(
+    kind: PduType,
+    receiver: Receiver,
+    established: bool,
+) -> Result<(), PduFault> {
     let (from_host, in_handshake, at_any_time) = match kind {
         PduType::IcReq => (true, true, false),
         PduType::IcResp => (false, true, false),

@@ -2,15 +2,17 @@ use proptest::prelude::*;
 use zerocopy::FromBytes;
 
 use super::{
-    DataDigest, DataHeader, Decoder, DecoderLimits, Digests, FatalStatus, Framing, IcReq, IcResp, Pdu,
-    PduFault, R2t, Receiver, Step, TermReq, Ttag, crc32c,
+    DataDigest, DataHeader, Decoder, DecoderLimits, Digests, FatalStatus, Framing, IcReq, IcResp,
+    Pdu, PduFault, R2t, Receiver, Step, TermReq, Ttag, crc32c,
 };
 use crate::cqe::Cqe;
 use crate::sqe::{Cid, Sqe};
 use crate::status::Status;
 
-const LIMITS: DecoderLimits = DecoderLimits { command_data_bytes_max: 16384, data_pdu_bytes_max: 131_072 };
-const BOTH: Framing = Framing { digests: Digests { header: true, data: true }, data_alignment_bytes: 4 };
+const LIMITS: DecoderLimits =
+    DecoderLimits { command_data_bytes_max: 16384, data_pdu_bytes_max: 131_072 };
+const BOTH: Framing =
+    Framing { digests: Digests { header: true, data: true }, data_alignment_bytes: 4 };
 
 /// A PDU with its payload and digests.
 fn encode(pdu: Pdu, data: &[u8], framing: Framing) -> Vec<u8> {
@@ -110,11 +112,18 @@ fn golden_response_capsule() {
 
 #[test]
 fn golden_data_and_r2t() {
-    let data =
-        DataHeader { cid: Cid(0x0102), ttag: Ttag(0), offset: 4096, length: 4, last: true, success: true };
+    let data = DataHeader {
+        cid: Cid(0x0102),
+        ttag: Ttag(0),
+        offset: 4096,
+        length: 4,
+        last: true,
+        success: true,
+    };
     let bytes = encode(Pdu::C2hData(data), &[9; 4], Framing::HANDSHAKE);
-    let golden =
-        [7, 0x0c, 24, 24, 28, 0, 0, 0, 2, 1, 0, 0, 0, 0x10, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9];
+    let golden = [
+        7, 0x0c, 24, 24, 28, 0, 0, 0, 2, 1, 0, 0, 0, 0x10, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9,
+    ];
     assert_eq!(bytes, golden);
     let r2t = R2t { cid: Cid(0x0102), ttag: Ttag(0x0304), offset: 0, length: 0x0002_0000 };
     let bytes = encode(Pdu::R2t(r2t), &[], Framing::HANDSHAKE);
@@ -141,7 +150,14 @@ fn crc32c_has_its_known_check_value() {
 #[test]
 fn payload_stands_at_the_alignment_asked_for() {
     let framing = Framing { data_alignment_bytes: 128, ..BOTH };
-    let data = DataHeader { cid: Cid(1), ttag: Ttag(0), offset: 0, length: 16, last: true, success: false };
+    let data = DataHeader {
+        cid: Cid(1),
+        ttag: Ttag(0),
+        offset: 0,
+        length: 16,
+        last: true,
+        success: false,
+    };
     let bytes = encode(Pdu::C2hData(data), &[1; 16], framing);
     assert_eq!(bytes[3], 128);
     assert_eq!(bytes[28..128], [0; 100]);
@@ -218,7 +234,8 @@ fn the_handshake_comes_first_and_once() {
     assert_eq!(fault_of(Receiver::Controller, None, &command), sequence);
     let ic_req = encode(Pdu::IcReq(IC_REQ), &[], Framing::HANDSHAKE);
     assert_eq!(fault_of(Receiver::Controller, Some(Framing::HANDSHAKE), &ic_req), sequence);
-    let term = encode(Pdu::HostTermReq(TermReq { status: 2, information: 0 }), &[], Framing::HANDSHAKE);
+    let term =
+        encode(Pdu::HostTermReq(TermReq { status: 2, information: 0 }), &[], Framing::HANDSHAKE);
     assert!(decode_all(&mut Decoder::new(Receiver::Controller, LIMITS), &term, 24).is_ok());
 }
 
@@ -236,7 +253,8 @@ fn handshake_parameters_out_of_range_are_refused() {
 
 #[test]
 fn data_length_and_pdu_length_must_agree() {
-    let data = DataHeader { cid: Cid(1), ttag: Ttag(1), offset: 0, length: 8, last: true, success: false };
+    let data =
+        DataHeader { cid: Cid(1), ttag: Ttag(1), offset: 0, length: 8, last: true, success: false };
     let mut bytes = encode(Pdu::H2cData(data), &[0; 8], Framing::HANDSHAKE);
     bytes[16] = 9;
     let fault = fault_of(Receiver::Controller, Some(Framing::HANDSHAKE), &bytes);
@@ -249,7 +267,8 @@ fn data_length_and_pdu_length_must_agree() {
 #[test]
 fn more_data_than_agreed_is_refused_before_it_is_read() {
     let length = LIMITS.data_pdu_bytes_max + 4;
-    let data = DataHeader { cid: Cid(1), ttag: Ttag(1), offset: 0, length, last: true, success: false };
+    let data =
+        DataHeader { cid: Cid(1), ttag: Ttag(1), offset: 0, length, last: true, success: false };
     let mut bytes = Vec::new();
     Pdu::H2cData(data).encode(length, Framing::HANDSHAKE, &mut bytes);
     let fault = fault_of(Receiver::Controller, Some(Framing::HANDSHAKE), &bytes[..8]);
@@ -278,9 +297,18 @@ fn any_framing() -> impl Strategy<Value = Framing> {
 }
 
 fn any_data(length: u32) -> impl Strategy<Value = Pdu> {
-    (any::<u16>(), any::<u16>(), any::<u32>(), any::<bool>()).prop_map(move |(cid, ttag, offset, last)| {
-        Pdu::H2cData(DataHeader { cid: Cid(cid), ttag: Ttag(ttag), offset, length, last, success: false })
-    })
+    (any::<u16>(), any::<u16>(), any::<u32>(), any::<bool>()).prop_map(
+        move |(cid, ttag, offset, last)| {
+            Pdu::H2cData(DataHeader {
+                cid: Cid(cid),
+                ttag: Ttag(ttag),
+                offset,
+                length,
+                last,
+                success: false,
+            })
+        },
+    )
 }
 
 proptest! {

@@ -17,7 +17,10 @@ fn golden_descriptors() {
 
 #[test]
 fn locations_read_back() {
-    assert_eq!(SglDescriptor::in_capsule(512).location(), Ok(DataLocation::InCapsule { length: 512 }));
+    assert_eq!(
+        SglDescriptor::in_capsule(512).location(),
+        Ok(DataLocation::InCapsule { length: 512 })
+    );
     assert_eq!(SglDescriptor::transport(0).location(), Ok(DataLocation::Transport { length: 0 }));
 }
 

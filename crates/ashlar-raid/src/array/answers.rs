@@ -69,7 +69,10 @@ impl<D: Device> Array<D> {
     pub fn look(&self) -> Vec<DriveId> {
         let members = self.members.borrow();
         self.is_owed.set(members.iter().flatten().any(|member| member.silence.owes()));
-        let drives = members.iter().enumerate().filter_map(|(drive, member)| Some((drive, member.as_ref()?)));
+        let drives = members
+            .iter()
+            .enumerate()
+            .filter_map(|(drive, member)| Some((drive, member.as_ref()?)));
         let is_new = |(_, member): &(usize, &Rc<Member<D>>)| {
             member.silence.look() && member.failure.borrow().is_none()
         };

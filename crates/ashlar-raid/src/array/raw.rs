@@ -10,7 +10,8 @@ impl<D: Device> Array<D> {
     pub async fn read_raw(&self, drive: DriveId, offset: u64) -> Result<AlignedBuf, DeviceError> {
         let member = self.working(drive).ok_or(DeviceError::Gone)?;
         let read = member.device.read(offset, AlignedBuf::stale(SECTOR_BYTES));
-        let (result, buf) = self.answer(&member, &member.silence.reads, Patience::Patient, read).await?;
+        let (result, buf) =
+            self.answer(&member, &member.silence.reads, Patience::Patient, read).await?;
         result.map(|()| buf)
     }
 
@@ -21,7 +22,8 @@ impl<D: Device> Array<D> {
 
     /// Whether the drive works and may be told of chunks that nobody needs.
     pub fn discards(&self, drive: DriveId) -> bool {
-        let may = |member: Rc<Member<D>>| member.device.discards() && !member.refuses_discards.get();
+        let may =
+            |member: Rc<Member<D>>| member.device.discards() && !member.refuses_discards.get();
         self.working(drive).is_some_and(may)
     }
 

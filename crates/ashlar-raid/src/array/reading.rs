@@ -48,12 +48,13 @@ impl<D: Device> Array<D> {
             Ok(_) => Source::Corrupt,
             Err(_) => Source::Missing,
         };
-        let buf = match self.read_around(geometry, column, &sectors, Patience::Patient, &check).await {
-            Err(error) if (2..=PIECEWISE_SECTORS_MAX).contains(&(sectors.len())) => {
-                self.read_piecewise(geometry, column, &sectors, &check).await.ok_or(error)?
-            }
-            read => read?,
-        };
+        let buf =
+            match self.read_around(geometry, column, &sectors, Patience::Patient, &check).await {
+                Err(error) if (2..=PIECEWISE_SECTORS_MAX).contains(&(sectors.len())) => {
+                    self.read_piecewise(geometry, column, &sectors, &check).await.ok_or(error)?
+                }
+                read => read?,
+            };
         if source == Source::Missing {
             self.reconstruct_cache.begin();
         }
@@ -132,7 +133,8 @@ impl<D: Device> Array<D> {
         let member = self.working(addr.drive).ok_or(DeviceError::Gone)?;
         let offset = member.layout().offset(addr.chunk, sectors.start * SECTOR_BYTES as u32);
         let buf = AlignedBuf::stale(sectors.len() * SECTOR_BYTES);
-        let read = self.answer(&member, &member.silence.reads, patience, member.device.read(offset, buf));
+        let read =
+            self.answer(&member, &member.silence.reads, patience, member.device.read(offset, buf));
         let (result, buf) = self.measured(&member, read).await?;
         if let Err(error) = result {
             member.read_errors.set(member.read_errors.get() + 1);
@@ -174,7 +176,8 @@ impl<D: Device> Array<D> {
                 Next::Wait => self.reconstruct_cache.arrival().await,
                 Next::Read(part) => {
                     let claim = self.reconstruct_cache.claim(chunk, part.clone());
-                    let read = self.read_with(geometry, column, &part, patience, Refusal::News).await?;
+                    let read =
+                        self.read_with(geometry, column, &part, patience, Refusal::News).await?;
                     claim.fill(&read);
                     all[place(part.start)..place(part.end)].copy_from_slice(&read);
                     copies::note(read.len());
@@ -187,7 +190,8 @@ impl<D: Device> Array<D> {
 
     /// Whether a read should go to others, if they can answer it.
     fn is_spared(&self, drive: DriveId) -> bool {
-        self.working(drive).is_some_and(|member| member.silence.reads.is_long() || member.speed.is_spared())
+        self.working(drive)
+            .is_some_and(|member| member.silence.reads.is_long() || member.speed.is_spared())
     }
 
     /// Whether a drive does not answer reads.
@@ -227,7 +231,10 @@ impl<D: Device> Array<D> {
         geometry: &Geometry,
         sectors: &Range<u32>,
     ) -> Vec<Result<AlignedBuf, DeviceError>> {
-        join_all((0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors))).await
+        join_all(
+            (0..geometry.columns.len()).map(|column| self.read_sectors(geometry, column, sectors)),
+        )
+        .await
     }
 
     /// The column from the others: from as many as it takes, and if `check` does not accept that,
@@ -249,8 +256,9 @@ impl<D: Device> Array<D> {
         }
         self.read_columns(geometry, sectors, rest, Patience::Prompt, &mut read).await;
         let with_all = reconstructed(geometry, column, &read, &check);
-        let late: ColumnMask =
-            (0..read.len()).filter(|column| matches!(read[*column], Err(DeviceError::TimedOut))).collect();
+        let late: ColumnMask = (0..read.len())
+            .filter(|column| matches!(read[*column], Err(DeviceError::TimedOut)))
+            .collect();
         if with_all.is_ok() || patience == Patience::Prompt || late.count() == 0 {
             return with_all;
         }
@@ -285,7 +293,9 @@ impl<D: Device> Array<D> {
         let one = |column| async move {
             (column, self.read_or_remember(geometry, column, sectors, patience).await)
         };
-        for (column, came) in join_all((0..read.len()).filter(|column| wanted.has(*column)).map(one)).await {
+        for (column, came) in
+            join_all((0..read.len()).filter(|column| wanted.has(*column)).map(one)).await
+        {
             read[column] = came;
         }
     }
@@ -312,10 +322,15 @@ impl<D: Device> Array<D> {
     }
 
     /// One sector of each column.
-    async fn read_row(&self, geometry: &Geometry, row: u32) -> Vec<Result<AlignedBuf, DeviceError>> {
+    async fn read_row(
+        &self,
+        geometry: &Geometry,
+        row: u32,
+    ) -> Vec<Result<AlignedBuf, DeviceError>> {
         let one = row..row + 1;
         let columns = 0..geometry.columns.len();
-        let read = |column| self.read_with(geometry, column, &one, Patience::Patient, Refusal::Known);
+        let read =
+            |column| self.read_with(geometry, column, &one, Patience::Patient, Refusal::Known);
         join_all(columns.map(read)).await
     }
 }
@@ -341,7 +356,8 @@ fn reconstructed(
             last: last.unwrap_or(DeviceError::Gone),
         });
     }
-    let columns: Vec<&[u8]> = others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
+    let columns: Vec<&[u8]> =
+        others.iter().map(|read| read.as_deref().unwrap_or_default()).collect();
     let bytes = columns.iter().map(|column| column.len()).max().unwrap_or(0);
     let mut out = AlignedBuf::zeroed(bytes);
     let ways_max = (SUMMED_BYTES_MAX / (bytes * geometry.data()).max(1)).max(WAYS_MIN);

@@ -95,7 +95,8 @@ impl ReconstructCache {
             }
             Some(Slot::Coming(_)) => Next::Wait,
             Some(Slot::Noted(_)) | None => {
-                let is_known = |sector: &u32| matches!(of(*sector), Some(Slot::Here(..) | Slot::Coming(_)));
+                let is_known =
+                    |sector: &u32| matches!(of(*sector), Some(Slot::Here(..) | Slot::Coming(_)));
                 let end = sectors.clone().find(is_known);
                 Next::Read(sectors.start..end.unwrap_or(sectors.end))
             }
@@ -123,7 +124,8 @@ impl ReconstructCache {
         let mut known = self.sectors.borrow_mut();
         for sector in sectors.clone() {
             let before = known.insert((chunk, sector), Slot::Coming(read));
-            let asked = if matches!(before, Some(Slot::Noted(_))) { Asked::LetGo } else { Asked::First };
+            let asked =
+                if matches!(before, Some(Slot::Noted(_))) { Asked::LetGo } else { Asked::First };
             self.sizing.asked(sector, asked);
         }
         Claim { reconstruct_cache: self, read, chunk, sectors }
@@ -135,7 +137,9 @@ impl ReconstructCache {
         let mut noted = self.noted.borrow_mut();
         let too_many = held.len().saturating_sub(self.sizing.held_max());
         for (key, read) in held.drain(..too_many) {
-            let Some(slot) = known.get_mut(&key).filter(|slot| slot.read() == read) else { continue };
+            let Some(slot) = known.get_mut(&key).filter(|slot| slot.read() == read) else {
+                continue;
+            };
             if CacheSizing::is_sample(key.1) {
                 *slot = Slot::Noted(read);
                 noted.push_back((key, read));

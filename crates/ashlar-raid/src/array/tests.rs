@@ -28,7 +28,8 @@ fn array(drives: u16) -> Array<MemoryDevice> {
 }
 
 fn geometry(drives: u16, parity: usize) -> Geometry {
-    let columns = (0..drives).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: u32::from(drive) });
+    let columns =
+        (0..drives).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: u32::from(drive) });
     Geometry::new(columns.collect(), parity)
 }
 
@@ -55,8 +56,8 @@ fn every_column_is_read_with_as_many_drives_lost_as_there_is_parity() {
             (0..parity as u16)
                 .for_each(|next| array.give_up(DriveId((lost + next) % drives), DeviceError::Gone));
             for (column, written) in columns.iter().enumerate().take(geometry.data()) {
-                let (read, _) =
-                    now(array.read_checked(&geometry, column, 3..5, |_| true)).expect("within parity");
+                let (read, _) = now(array.read_checked(&geometry, column, 3..5, |_| true))
+                    .expect("within parity");
                 assert_eq!(&read[..], &written[..]);
             }
         }
@@ -67,7 +68,9 @@ fn every_column_is_read_with_as_many_drives_lost_as_there_is_parity() {
 fn wrong_bytes_are_replaced_by_the_right_ones_and_the_drive_is_named() {
     let (array, geometry) = (array(6), geometry(6, 2));
     let columns = rows(&geometry);
-    now(array.write_rows(&geometry, 0, columns.iter().cloned())).map(|_| ()).expect("all drives work");
+    now(array.write_rows(&geometry, 0, columns.iter().cloned()))
+        .map(|_| ())
+        .expect("all drives work");
     for drive in [1u16, 2] {
         let member = array.working(DriveId(drive)).expect("works");
         let offset = member.layout().offset(u32::from(drive), 0);
@@ -96,12 +99,18 @@ fn more_losses_than_parity_are_an_error_for_reads_and_writes() {
 fn neighbouring_rows_may_have_lost_different_columns() {
     let (array, geometry) = (array(4), geometry(4, 1));
     let columns = rows(&geometry);
-    now(array.write_rows(&geometry, 0, columns.iter().cloned())).map(|_| ()).expect("all drives work");
+    now(array.write_rows(&geometry, 0, columns.iter().cloned()))
+        .map(|_| ())
+        .expect("all drives work");
     for (drive, row) in [(1u16, 0), (2, 1)] {
         let member = array.working(DriveId(drive)).expect("works");
         let offset = member.layout().offset(u32::from(drive), row * SECTOR_BYTES as u32);
-        now(member.device.write(offset, AlignedBuf::zeroed(SECTOR_BYTES).freeze(), Durability::Stable))
-            .expect("in range");
+        now(member.device.write(
+            offset,
+            AlignedBuf::zeroed(SECTOR_BYTES).freeze(),
+            Durability::Stable,
+        ))
+        .expect("in range");
     }
     let right = columns[1].clone();
     let (read, source) = now(array.read_checked(&geometry, 1, 0..2, |bytes| bytes == right))
@@ -143,7 +152,8 @@ struct Scratched {
 
 impl Quirk for Scratched {
     async fn before(&self, op: DeviceOp, bytes: Range<u64>) -> Result<(), DeviceError> {
-        if op == DeviceOp::Read && bytes.start < self.scratch.end && self.scratch.start < bytes.end {
+        if op == DeviceOp::Read && bytes.start < self.scratch.end && self.scratch.start < bytes.end
+        {
             return Err(DeviceError::Os { op, offset: bytes.start, errno: 5 });
         }
         Ok(())
@@ -167,7 +177,11 @@ fn a_place_that_cannot_be_read_is_one_fault_however_many_sectors_it_has() {
     let refused: Vec<usize> = (0..16).filter(|row| each[*row].is_none()).collect();
     assert_eq!((refused, array.faulty_drive()), ((3..12).collect(), None));
     assert!(now(array.read_sectors(&geometry, 0, &(8..9))).is_err());
-    assert_eq!(array.faulty_drive(), Some(DriveId(0)), "what is asked for another time is another fault");
+    assert_eq!(
+        array.faulty_drive(),
+        Some(DriveId(0)),
+        "what is asked for another time is another fault"
+    );
 }
 
 /// A drive that answers nothing while it hangs.

@@ -10,7 +10,10 @@ fn sources(count: usize, bytes: usize, rng: &mut XorShift) -> Vec<Vec<u8>> {
 /// The sums by the definition, a byte at a time.
 fn slow(sources: &[Vec<u8>], factors: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let byte = |factors: &Vec<u8>, at: usize| {
-        sources.iter().zip(factors).fold(0, |sum, (source, factor)| sum ^ multiply(*factor, source[at]))
+        sources
+            .iter()
+            .zip(factors)
+            .fold(0, |sum, (source, factor)| sum ^ multiply(*factor, source[at]))
     };
     let sum = |factors| (0..sources[0].len()).map(|at| byte(factors, at)).collect();
     factors.iter().map(sum).collect()

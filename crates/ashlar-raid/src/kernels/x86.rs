@@ -2,9 +2,10 @@
 
 use core::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256,
-    _mm256_loadu_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi64,
-    _mm256_storeu_si256, _mm256_xor_si256, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_xor_si512,
+    _mm256_loadu_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    _mm256_srli_epi64, _mm256_storeu_si256, _mm256_xor_si256, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_loadu_si512, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512,
+    _mm512_xor_si512,
 };
 
 use super::{Factors, first_is_plain};
@@ -124,8 +125,9 @@ fn gfni_512<const M: usize, const PLAIN: bool>(
         for (source, matrices) in sources.iter().zip(matrices) {
             let step: *const u8 = source[at..at + STEP_BYTES].as_ptr();
             // SAFETY: within the step; any alignment will do.
-            let vectors =
-                unsafe { [_mm512_loadu_si512(step.cast()), _mm512_loadu_si512(step.add(64).cast())] };
+            let vectors = unsafe {
+                [_mm512_loadu_si512(step.cast()), _mm512_loadu_si512(step.add(64).cast())]
+            };
             for (index, total) in totals.iter_mut().enumerate() {
                 let matrix = _mm512_set1_epi64(matrices[index]);
                 for (total, vector) in total.iter_mut().zip(vectors) {
@@ -161,8 +163,9 @@ fn avx2<const M: usize, const PLAIN: bool>(
         for (source, halves) in sources.iter().zip(halves) {
             let step: *const u8 = source[at..at + STEP_BYTES].as_ptr();
             // SAFETY: within the step; any alignment will do.
-            let vectors =
-                unsafe { [_mm256_loadu_si256(step.cast()), _mm256_loadu_si256(step.add(32).cast())] };
+            let vectors = unsafe {
+                [_mm256_loadu_si256(step.cast()), _mm256_loadu_si256(step.add(32).cast())]
+            };
             for (index, total) in totals.iter_mut().enumerate() {
                 for (total, vector) in total.iter_mut().zip(vectors) {
                     let product = match PLAIN && index == 0 {

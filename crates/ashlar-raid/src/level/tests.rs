@@ -9,7 +9,11 @@ fn every_level_is_read_and_printed_again() {
     let names = ["0", "1", "1x3", "1x5", "5", "6", "7.3", "2+1", "4+2", "8+3", "20+4"];
     for name in names {
         assert_eq!(level(name).to_string(), name);
-        assert_eq!(Level::of(level(name).exact_data(), level(name).parity()), Some(level(name)), "{name}");
+        assert_eq!(
+            Level::of(level(name).exact_data(), level(name).parity()),
+            Some(level(name)),
+            "{name}"
+        );
     }
     assert_eq!(level("1+1"), Level::RAID1, "one data column makes copies");
     assert_eq!(level("1x2"), Level::RAID1);
@@ -18,11 +22,14 @@ fn every_level_is_read_and_printed_again() {
 #[test]
 fn what_is_no_level_is_refused_and_the_levels_are_named() {
     for text in [
-        "", "2", "7", "1x", "1x1", "1x6", "4+0", "0+1", "21+1", "4+5", "4+", "+2", "-4+2", "4 + 2", "4++2",
-        "5 ",
+        "", "2", "7", "1x", "1x1", "1x6", "4+0", "0+1", "21+1", "4+5", "4+", "+2", "-4+2", "4 + 2",
+        "4++2", "5 ",
     ] {
         let error = text.parse::<Level>().expect_err(text).to_string();
-        assert!(error.contains(&format!("'{text}' is not a level")) && error.contains("7.3"), "{error}");
+        assert!(
+            error.contains(&format!("'{text}' is not a level")) && error.contains("7.3"),
+            "{error}"
+        );
     }
 }
 
@@ -35,8 +42,15 @@ fn whoever_leaves_out_the_parities_of_level_7_3_is_asked_about_it() {
 
 #[test]
 fn each_level_says_what_it_needs_and_survives() {
-    let facts =
-        [("0", 1, 0), ("1", 2, 1), ("1x3", 3, 2), ("5", 3, 1), ("6", 4, 2), ("7.3", 5, 3), ("4+2", 6, 2)];
+    let facts = [
+        ("0", 1, 0),
+        ("1", 2, 1),
+        ("1x3", 3, 2),
+        ("5", 3, 1),
+        ("6", 4, 2),
+        ("7.3", 5, 3),
+        ("4+2", 6, 2),
+    ];
     for (name, drives, survives) in facts {
         assert_eq!((level(name).drives_min(), level(name).parity()), (drives, survives), "{name}");
         assert!(level(name).data_columns(drives).is_ok());

@@ -43,11 +43,15 @@ fn one_data_column_makes_copies() {
 
 #[test]
 fn every_pattern_of_losses_is_solved_for() {
-    for (data_columns, parities) in [(1, 1), (1, 2), (2, 1), (4, 1), (4, 2), (8, 2), (8, 3), (5, 3), (8, 4)] {
+    for (data_columns, parities) in
+        [(1, 1), (1, 2), (2, 1), (4, 1), (4, 2), (8, 2), (8, 3), (5, 3), (8, 4)]
+    {
         let all = stripe(data_columns, parities);
         let slices: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         let total = data_columns + parities;
-        for sources in (0u32..1 << total).map(ColumnMask).filter(|mask| mask.count() == data_columns) {
+        for sources in
+            (0u32..1 << total).map(ColumnMask).filter(|mask| mask.count() == data_columns)
+        {
             for target in (0..total).filter(|column| !sources.has(*column)) {
                 let mut out = vec![0; 128];
                 reconstruct(data_columns, sources, &slices, &[target], &mut [&mut out]);

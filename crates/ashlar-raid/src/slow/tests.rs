@@ -11,7 +11,10 @@ fn us(microseconds: u64) -> Option<Duration> {
 #[test]
 fn a_drive_is_compared_with_its_peers_and_with_nothing_else() {
     assert_eq!(slow_ones(&[ms(10), ms(12), ms(9), ms(11)]), [Some(false); 4]);
-    assert_eq!(slow_ones(&[us(100), us(90), ms(2), us(110)]), [false, false, true, false].map(Some));
+    assert_eq!(
+        slow_ones(&[us(100), us(90), ms(2), us(110)]),
+        [false, false, true, false].map(Some)
+    );
     // Ten times as long, and no host would notice.
     assert_eq!(slow_ones(&[us(100), us(90), us(1000), us(110)]), [Some(false); 4]);
     assert_eq!(slow_ones(&[us(100), None, ms(50)]), [Some(false), None, Some(true)]);

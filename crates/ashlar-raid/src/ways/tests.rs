@@ -8,11 +8,15 @@ use super::*;
 fn stripe(data: usize, parity: usize, rows: usize) -> Vec<Vec<Vec<u8>>> {
     let mut rng = XorShift::new(3);
     let mut sector = || (0..SECTOR_BYTES).map(|_| rng.next_u64() as u8).collect::<Vec<u8>>();
-    let mut rows: Vec<Vec<Vec<u8>>> = (0..rows).map(|_| (0..data).map(|_| sector()).collect()).collect();
+    let mut rows: Vec<Vec<Vec<u8>>> =
+        (0..rows).map(|_| (0..data).map(|_| sector()).collect()).collect();
     for row in &mut rows {
         let mut parities = vec![vec![0; SECTOR_BYTES]; parity];
         let sources: Vec<&[u8]> = row.iter().map(Vec::as_slice).collect();
-        parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        parity::encode(
+            &sources,
+            &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(),
+        );
         row.extend(parities);
     }
     rows
@@ -25,7 +29,12 @@ fn ways<'a>(recipes: &'a Recipes, rows: &'a [Vec<Vec<u8>>]) -> Ways<'a> {
 }
 
 /// What the column holds, and the rows with sectors spoilt: by row and column.
-fn spoilt(data: usize, parity: usize, wrong: &[(usize, usize)], rows: usize) -> (Vec<u8>, Vec<Vec<Vec<u8>>>) {
+fn spoilt(
+    data: usize,
+    parity: usize,
+    wrong: &[(usize, usize)],
+    rows: usize,
+) -> (Vec<u8>, Vec<Vec<Vec<u8>>>) {
     let mut rows = stripe(data, parity, rows);
     let right = rows.iter().flat_map(|row| row[0].clone()).collect();
     wrong.iter().for_each(|(row, column)| rows[*row][*column].fill(0xa5));
@@ -69,7 +78,10 @@ fn neighbouring_rows_may_have_lost_different_columns() {
 fn a_column_of_lost_drives_is_made_of_what_can_be_read() {
     let (right, mut rows) = spoilt(4, 2, &[], 2);
     rows.iter_mut().for_each(|row| [0, 3].into_iter().for_each(|lost| row[lost].clear()));
-    assert_eq!(ways(&Recipes::new(4, 0), &rows).find(|bytes| bytes == right).as_deref(), Some(&right[..]));
+    assert_eq!(
+        ways(&Recipes::new(4, 0), &rows).find(|bytes| bytes == right).as_deref(),
+        Some(&right[..])
+    );
     rows[1][4].clear();
     assert_eq!(ways(&Recipes::new(4, 0), &rows).find(|_| true), None, "one too many is lost");
 }

@@ -30,5 +30,7 @@ fn too_little_locked_memory_names_the_limit() {
 #[test]
 fn any_other_error_keeps_its_cause() {
     let error = StartError::explain_setup(io::Error::from_raw_os_error(libc::EMFILE), 0);
-    assert!(matches!(error, StartError::Os { source, .. } if source.raw_os_error() == Some(libc::EMFILE)));
+    assert!(
+        matches!(error, StartError::Os { source, .. } if source.raw_os_error() == Some(libc::EMFILE))
+    );
 }

@@ -13,7 +13,8 @@ fn scratch() -> (tempfile::TempDir, std::path::PathBuf) {
     (dir, path)
 }
 
-const WRITE_NEW: OpenOptions = OpenOptions { write: true, direct: false, create: true, exclusive: true };
+const WRITE_NEW: OpenOptions =
+    OpenOptions { write: true, direct: false, create: true, exclusive: true };
 
 /// Begins the operation and drops its future.
 async fn begin_and_drop(future: impl Future) {
@@ -107,7 +108,10 @@ fn a_dropped_read_keeps_its_memory_until_the_kernel_is_done() {
         begin_and_drop(file.read_at(0, lent)).await;
         yield_now().await;
         let later: Vec<_> = (0..8).map(|_| AlignedBuf::zeroed(4096)).collect();
-        assert!(later.iter().all(|buf| buf.as_ptr() != address.cast_const()), "the memory was given away");
+        assert!(
+            later.iter().all(|buf| buf.as_ptr() != address.cast_const()),
+            "the memory was given away"
+        );
         writer.write_all(&[1; 4096]).unwrap();
         // The dropped read takes the first page, in order before this one.
         writer.write_all(&[2; 4096]).unwrap();
@@ -141,7 +145,8 @@ fn a_file_dropped_behind_its_write_still_gets_it() {
         let (path, other) = (path.clone(), other.clone());
         async move {
             let file = File::open(&path, WRITE_NEW).unwrap();
-            begin_and_drop(file.write_at(0, Bytes::from_static(b"mine"), WriteFlags::default())).await;
+            begin_and_drop(file.write_at(0, Bytes::from_static(b"mine"), WriteFlags::default()))
+                .await;
             drop(file);
             let _other = File::open(&other, WRITE_NEW).unwrap();
             while std::fs::read(&path).unwrap().is_empty() {
@@ -157,8 +162,10 @@ fn a_file_dropped_behind_its_write_still_gets_it() {
 #[test]
 fn files_outlive_their_reactor_harmlessly() {
     let (_dir, path) = scratch();
-    let file = run(Config::default(), async move { File::open(&path, WRITE_NEW).unwrap() }).unwrap();
-    let read = run(Config::default(), async move { file.read_at(0, AlignedBuf::zeroed(512)).await });
+    let file =
+        run(Config::default(), async move { File::open(&path, WRITE_NEW).unwrap() }).unwrap();
+    let read =
+        run(Config::default(), async move { file.read_at(0, AlignedBuf::zeroed(512)).await });
     let (result, buf) = read.unwrap();
     assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::ECANCELED));
     assert_eq!(buf.len(), 512);

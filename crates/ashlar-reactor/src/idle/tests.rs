@@ -76,7 +76,8 @@ fn a_reactor_that_has_worked_while_it_was_watched_is_not_idle() {
 fn whether_a_reactor_is_idle_is_decided_once_nothing_is_ready() {
     let idle = Idle::default();
     sleeps(&idle, 0, 1000);
-    let ends = |at, polls, has_ready| idle.ends_watch_idle(Mark { at: Nanos(at), polls }, has_ready);
+    let ends =
+        |at, polls, has_ready| idle.ends_watch_idle(Mark { at: Nanos(at), polls }, has_ready);
     assert!(
         !ends(IDLE_AFTER, 1000, true),
         "what is ready may be a heartbeat, or much that has come in a standstill"

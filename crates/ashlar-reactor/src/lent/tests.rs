@@ -17,8 +17,11 @@ fn filled(buffer_bytes: u32) -> Arc<Buffers> {
 
 fn bytes_of(buffers: &Arc<Buffers>, buffer: u16) -> Vec<u8> {
     // Without `drop`, after which it would be given back.
-    let lent =
-        std::mem::ManuallyDrop::new(Lent::new(buffers.clone(), buffer, buffers.buffer_bytes() as usize));
+    let lent = std::mem::ManuallyDrop::new(Lent::new(
+        buffers.clone(),
+        buffer,
+        buffers.buffer_bytes() as usize,
+    ));
     lent.as_ref().as_ref().to_vec()
 }
 
@@ -40,7 +43,10 @@ fn what_others_have_in_the_same_page_stays() {
         let buffers = filled(buffer_bytes);
         (0..COUNT).step_by(2).for_each(|buffer| buffers.give_memory_back(buffer));
         for buffer in (1..COUNT).step_by(2) {
-            assert!(bytes_of(&buffers, buffer).iter().all(|byte| *byte == 1), "{buffer} of {buffer_bytes}");
+            assert!(
+                bytes_of(&buffers, buffer).iter().all(|byte| *byte == 1),
+                "{buffer} of {buffer_bytes}"
+            );
         }
     }
 }

@@ -43,12 +43,16 @@ impl Address {
     /// The operation that connects `socket` to this address. It points into `self`.
     pub(crate) fn connect(&self, socket: Fd) -> opcode::Connect {
         match self {
-            Address::V4(address) => {
-                opcode::Connect::new(socket, (&raw const *address).cast(), size_of_val(address) as u32)
-            }
-            Address::V6(address) => {
-                opcode::Connect::new(socket, (&raw const *address).cast(), size_of_val(address) as u32)
-            }
+            Address::V4(address) => opcode::Connect::new(
+                socket,
+                (&raw const *address).cast(),
+                size_of_val(address) as u32,
+            ),
+            Address::V6(address) => opcode::Connect::new(
+                socket,
+                (&raw const *address).cast(),
+                size_of_val(address) as u32,
+            ),
         }
     }
 }

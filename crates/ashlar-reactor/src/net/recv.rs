@@ -51,7 +51,9 @@ impl Mode {
 
     pub(crate) fn after_chunk(self) -> Self {
         match self {
-            Mode::Single { chunks_left } if chunks_left > 1 => Mode::Single { chunks_left: chunks_left - 1 },
+            Mode::Single { chunks_left } if chunks_left > 1 => {
+                Mode::Single { chunks_left: chunks_left - 1 }
+            }
             Mode::Sparing => Mode::Sparing,
             _ => Mode::Multishot,
         }

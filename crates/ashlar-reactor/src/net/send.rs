@@ -70,7 +70,10 @@ impl SendParts {
                 continue;
             }
             let rest = &bytes[std::mem::take(&mut skip)..];
-            self.iovecs.push(libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() });
+            self.iovecs.push(libc::iovec {
+                iov_base: rest.as_ptr().cast_mut().cast(),
+                iov_len: rest.len(),
+            });
             if self.iovecs.len() == PIECES_PER_CALL_MAX {
                 break;
             }

@@ -46,7 +46,8 @@ impl TcpStream {
     /// What the operating system reports: refused, unreachable, timed out.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let socket =
+            rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         let stream = Self::of_peer(reactor::current(), socket, address);
         let target = Box::new(Address::from(address));
@@ -130,14 +131,19 @@ impl TcpStream {
     ///
     /// # Errors
     /// `UnexpectedEof` when the peer closes before the buffer is full; otherwise as [`Self::recv`].
-    pub async fn recv_exact(&self, mut buf: AlignedBuf, mut filled: usize) -> (io::Result<()>, AlignedBuf) {
+    pub async fn recv_exact(
+        &self,
+        mut buf: AlignedBuf,
+        mut filled: usize,
+    ) -> (io::Result<()>, AlignedBuf) {
         loop {
             filled += self.queue.take_into(&mut buf[filled..]);
             let missing = buf.len() - filled;
             if missing == 0 {
                 return (Ok(()), buf);
             }
-            let step = if missing < self.reactor.config.direct_recv_bytes_min || self.queue.ended() {
+            let step = if missing < self.reactor.config.direct_recv_bytes_min || self.queue.ended()
+            {
                 self.recv_more(missing).await
             } else if self.stopped_without_news().await {
                 let (result, returned) = self.recv_direct(buf, filled).await;
@@ -168,7 +174,11 @@ impl TcpStream {
         self.queue.is_quiet()
     }
 
-    async fn recv_direct(&self, mut buf: AlignedBuf, filled: usize) -> (io::Result<usize>, AlignedBuf) {
+    async fn recv_direct(
+        &self,
+        mut buf: AlignedBuf,
+        filled: usize,
+    ) -> (io::Result<usize>, AlignedBuf) {
         let missing = &mut buf[filled..];
         let entry = opcode::Recv::new(self.fd(), missing.as_mut_ptr(), missing.len() as u32)
             .flags(libc::MSG_WAITALL)
@@ -197,7 +207,10 @@ impl TcpStream {
     /// dropped.
     pub async fn send(&self, mut list: SendList) -> (io::Result<()>, SendList) {
         if self.sending.replace(true) {
-            let busy = io::Error::new(io::ErrorKind::ResourceBusy, "a send on this connection has not ended");
+            let busy = io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "a send on this connection has not ended",
+            );
             return (Err(busy), list);
         }
         while !list.0.is_sent() {

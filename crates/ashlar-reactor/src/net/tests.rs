@@ -29,7 +29,10 @@ async fn pair() -> (TcpStream, TcpStream) {
 fn what_is_sent_arrives_and_then_the_end() {
     run(Config::default(), async {
         let (client, server) = pair().await;
-        let list = ["two ", "pieces"].into_iter().map(|text| Bytes::from_static(text.as_bytes())).collect();
+        let list = ["two ", "pieces"]
+            .into_iter()
+            .map(|text| Bytes::from_static(text.as_bytes()))
+            .collect();
         let (result, list): (_, SendList) = client.send(list).await;
         result.unwrap();
         assert_eq!(list.len_bytes(), 10);
@@ -50,7 +53,8 @@ fn an_accepted_connection_notices_that_its_peer_is_gone() {
         let (_client, server) = pair().await;
         let socket = server.socket();
         assert!(sockopt::socket_keepalive(socket).unwrap());
-        let seconds = [sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket)].map(Result::unwrap);
+        let seconds =
+            [sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket)].map(Result::unwrap);
         assert_eq!(seconds.map(|time| time.as_secs()), [60, 10]);
         assert_eq!(sockopt::tcp_keepcnt(socket).unwrap(), 3);
         assert_eq!(sockopt::tcp_user_timeout(socket).unwrap(), 90_000);
@@ -60,7 +64,10 @@ fn an_accepted_connection_notices_that_its_peer_is_gone() {
 
 /// Bytes that differ at every place, so that a lost, doubled or moved one is seen.
 fn pattern(len: usize) -> Vec<u8> {
-    (0..len as u32).flat_map(|word| word.wrapping_mul(0x9e37_79b1).to_le_bytes()).take(len).collect()
+    (0..len as u32)
+        .flat_map(|word| word.wrapping_mul(0x9e37_79b1).to_le_bytes())
+        .take(len)
+        .collect()
 }
 
 /// Begins the operation, lets the kernel have it, and drops its future.
@@ -146,7 +153,10 @@ fn a_port_in_use_and_a_closed_one_are_reported() {
                 break error;
             }
         };
-        assert!(matches!(refused.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset));
+        assert!(matches!(
+            refused.kind(),
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset
+        ));
     })
     .unwrap();
 }
@@ -179,7 +189,8 @@ fn a_long_list_is_sent_whole_through_a_socket_that_takes_it_in_parts() {
         let (client, server) = pair().await;
         let expected = pattern(PIECES * 1000);
         let whole = Bytes::from(expected.clone());
-        let list: SendList = (0..PIECES).map(|piece| whole.slice(piece * 1000..(piece + 1) * 1000)).collect();
+        let list: SendList =
+            (0..PIECES).map(|piece| whole.slice(piece * 1000..(piece + 1) * 1000)).collect();
         let sender = spawn_joined(async move { client.send(list).await.0 });
         assert!(recv_until(&server, expected.len()).await == expected);
         sender.await.unwrap();
@@ -223,11 +234,15 @@ fn two_sends_at_once_and_a_send_after_a_dropped_one_are_refused() {
 fn a_peer_that_goes_away_ends_a_send() {
     run(Config::default(), async {
         let (client, server) = pair().await;
-        let sender = spawn_joined(async move { client.send(Bytes::from(vec![0; 32 << 20]).into()).await.0 });
+        let sender =
+            spawn_joined(async move { client.send(Bytes::from(vec![0; 32 << 20]).into()).await.0 });
         yield_now().await;
         drop(server);
         let kind = sender.await.unwrap_err().kind();
-        assert!(matches!(kind, io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe), "{kind}");
+        assert!(
+            matches!(kind, io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe),
+            "{kind}"
+        );
     })
     .unwrap();
 }

@@ -58,7 +58,8 @@ impl RootWatch {
     /// The root is durable. Returns the one before. Who waits hears of it by [`Self::announce`].
     pub fn install(&self, root: Root) -> Root {
         let absent = |member: &&MemberRecord| !member.state.takes_part();
-        self.absent.replace(root.members.iter().filter(absent).map(|member| member.drive).collect());
+        self.absent
+            .replace(root.members.iter().filter(absent).map(|member| member.drive).collect());
         self.newest.replace(root)
     }
 

@@ -93,11 +93,14 @@ impl CatalogPages {
         let inside = |page: &Pointer| page.location.segment() == segment;
         let items = self.items.iter().filter(|(_, item)| item.pages.iter().any(inside));
         self.moving.extend(items.map(|(item, _)| *item));
-        for (bytes, _) in self.directories.iter_mut().chain(&mut self.whole).filter(|(_, at)| inside(at)) {
+        for (bytes, _) in
+            self.directories.iter_mut().chain(&mut self.whole).filter(|(_, at)| inside(at))
+        {
             // No page is that.
             bytes.clear();
         }
-        self.list_moves |= self.list.iter().any(inside) || self.directories.iter().any(|(_, at)| inside(at));
+        self.list_moves |=
+            self.list.iter().any(inside) || self.directories.iter().any(|(_, at)| inside(at));
     }
 
     /// What is to be written of a catalog.
@@ -113,7 +116,8 @@ impl CatalogPages {
                 || catalog.has_changed(*item, &self.written)
         };
         let changed: Vec<ItemKey> = keys.iter().filter(|item| is_due(item)).copied().collect();
-        let gone: Vec<ItemKey> = self.items.keys().filter(|item| !keys.contains(item)).copied().collect();
+        let gone: Vec<ItemKey> =
+            self.items.keys().filter(|item| !keys.contains(item)).copied().collect();
         let is_nothing = changed.is_empty() && gone.is_empty() && !self.list_moves;
         if is_nothing { Due::Nothing } else { Due::Items { changed, gone } }
     }
@@ -142,12 +146,17 @@ impl CatalogPages {
 
 impl<W: World> Pool<W> {
     /// Writes what has changed of the catalog. Returns where it begins.
-    pub(super) async fn write_catalog(&self, catalog: &Catalog) -> Result<Option<Pointer>, CheckpointError> {
+    pub(super) async fn write_catalog(
+        &self,
+        catalog: &Catalog,
+    ) -> Result<Option<Pointer>, CheckpointError> {
         let due = self.checkpoint.catalog_pages.borrow().due(catalog);
         match due {
             Due::Nothing => Ok(self.checkpoint.roots.newest().catalog),
             Due::Whole(page) => self.write_whole_catalog(catalog, page).await.map(Some),
-            Due::Items { changed, gone } => self.write_catalog_in_items(catalog, changed, gone).await,
+            Due::Items { changed, gone } => {
+                self.write_catalog_in_items(catalog, changed, gone).await
+            }
         }
     }
 
@@ -217,17 +226,20 @@ impl<W: World> Pool<W> {
             let mut pages = self.checkpoint.catalog_pages.borrow_mut();
             (pages.form_directories(), std::mem::take(&mut pages.directories))
         };
-        let mut before: BTreeMap<Vec<u8>, Vec<Pointer>> =
-            before.into_iter().fold(BTreeMap::new(), |mut all: BTreeMap<_, Vec<Pointer>>, (bytes, at)| {
+        let mut before: BTreeMap<Vec<u8>, Vec<Pointer>> = before.into_iter().fold(
+            BTreeMap::new(),
+            |mut all: BTreeMap<_, Vec<Pointer>>, (bytes, at)| {
                 all.entry(bytes).or_default().push(at);
                 all
-            });
+            },
+        );
         let kept: Vec<Option<Pointer>> =
             formed.iter().map(|bytes| before.get_mut(bytes).and_then(Vec::pop)).collect();
         let new = formed.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
         let new = new.map(|(bytes, _)| NewPage::listed(PageKind::Catalog, bytes.clone())).collect();
         let mut written = self.append_map(new).await?.into_iter();
-        let place = |kept: Option<Pointer>| kept.or_else(|| written.next()).expect("it is kept or written");
+        let place =
+            |kept: Option<Pointer>| kept.or_else(|| written.next()).expect("it is kept or written");
         let directories = formed.into_iter().zip(kept.into_iter().map(place)).collect();
         self.checkpoint.catalog_pages.borrow_mut().directories = directories;
         self.discard_catalog_pages(before.into_values().flatten());

@@ -91,7 +91,8 @@ impl<W: World> Pool<W> {
         let index_bytes: u64 = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
         let leaf_bytes: usize = shards.iter().map(|shard| shard.index.changed_bytes()).sum();
         drop(shards);
-        let gathered = |amount: usize, max: usize| Gathered { amount: amount as u64, max: max as u64 };
+        let gathered =
+            |amount: usize, max: usize| Gathered { amount: amount as u64, max: max as u64 };
         CheckpointNeed {
             drive_lost: self.requests.drive_lost() || self.has_lost_a_drive(),
             is_wanted: self.requests.checkpoint_wanted(),
@@ -101,7 +102,10 @@ impl<W: World> Pool<W> {
                 amount: self.counters.get().bytes_to_drives - self.checkpoint.bytes_before.get(),
                 max: self.options.replay_bytes_max.min(self.raw_bytes(segments) / 64),
             },
-            replay_records: Gathered { amount: self.replay_records(), max: self.replay_records_max() },
+            replay_records: Gathered {
+                amount: self.replay_records(),
+                max: self.replay_records_max(),
+            },
             fresh_entries: gathered(self.fresh_entries(), self.fresh_entries_max()),
             index_bytes: Gathered { amount: index_bytes, max: self.map_segment_bytes() as u64 / 2 },
             leaf_bytes: gathered(leaf_bytes, self.leaf_bytes_max()),
@@ -111,7 +115,11 @@ impl<W: World> Pool<W> {
     /// Whether a checkpoint may take a segment. One that finds none halts the pool.
     pub fn checkpoint_has_room(&self, segments: &Segments, homes: &[DriveId]) -> bool {
         segments.usable_striped() >= CHECKPOINT_MIN
-            || self.checkpoint_may_take_last(segments, homes, &segments.reclaimable(self.writer.lsns.floor()))
+            || self.checkpoint_may_take_last(
+                segments,
+                homes,
+                &segments.reclaimable(self.writer.lsns.floor()),
+            )
     }
 
     /// Whether a checkpoint may take the last segment. That is for the next start, which has to
@@ -149,14 +157,16 @@ impl<W: World> Pool<W> {
 
     /// Those after which a checkpoint is due.
     pub fn replay_records_max(&self) -> u64 {
-        let memory_max = (self.options.map_memory_bytes / REPLAY_RECORD_BYTES).max(REPLAY_RECORDS_MIN);
+        let memory_max =
+            (self.options.map_memory_bytes / REPLAY_RECORD_BYTES).max(REPLAY_RECORDS_MIN);
         self.options.replay_records_max.min(memory_max as u64)
     }
 
     /// Bytes of a segment that pages of the map are written to: the last ones that a pool of
     /// unequal drives has room for are narrower than others.
     fn map_segment_bytes(&self) -> usize {
-        let data = self.fresh_batch_room(StreamId::Metadata).data.min(self.space.narrowest_data.get());
+        let data =
+            self.fresh_batch_room(StreamId::Metadata).data.min(self.space.narrowest_data.get());
         self.identity.segment_rows as usize * data * SECTOR_BYTES
     }
 

@@ -7,7 +7,9 @@ use ashlar_format::catalog::Catalog;
 use ashlar_format::header::PageKind;
 use ashlar_format::ids::{GroupKey, Key, ShardId};
 use ashlar_format::location::Pointer;
-use ashlar_format::page::{DELTA_ENTRIES_MAX, Directory, StoredLeaf, Value, encode_delta, encode_directory};
+use ashlar_format::page::{
+    DELTA_ENTRIES_MAX, Directory, StoredLeaf, Value, encode_delta, encode_directory,
+};
 use ashlar_format::root::ShardRoot;
 
 use super::{CheckpointError, UPDATES_IN_A_TURN, shard_ids};
@@ -41,7 +43,10 @@ impl<W: World> Pool<W> {
         Ok((catalog, shards.iter().map(root).collect()))
     }
 
-    pub(super) async fn append_map(&self, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
+    pub(super) async fn append_map(
+        &self,
+        pages: Vec<NewPage>,
+    ) -> Result<Vec<Pointer>, AppendError> {
         self.append_pages(self.checkpoint.claim.get(), pages).await
     }
 
@@ -71,7 +76,10 @@ impl<W: World> Pool<W> {
         }
         let pointers = self.append_map(pages).await?;
         let mut written: BTreeMap<ShardId, Vec<Pointer>> = BTreeMap::new();
-        owners.into_iter().zip(pointers).for_each(|(id, page)| written.entry(id).or_default().push(page));
+        owners
+            .into_iter()
+            .zip(pointers)
+            .for_each(|(id, page)| written.entry(id).or_default().push(page));
         Ok(written)
     }
 
@@ -80,7 +88,8 @@ impl<W: World> Pool<W> {
     async fn freezing(&self, id: ShardId) -> Vec<(Key, Value)> {
         let mut found = Vec::new();
         for first in (0..).step_by(UPDATES_IN_A_TURN) {
-            let some = self.with_shard(id, |shard| shard.buffer.freezing_from(first, UPDATES_IN_A_TURN));
+            let some =
+                self.with_shard(id, |shard| shard.buffer.freezing_from(first, UPDATES_IN_A_TURN));
             let Some(some) = some else { break };
             found.extend(some);
             self.world.yield_now().await;
@@ -148,8 +157,9 @@ impl<W: World> Pool<W> {
     }
 
     async fn write_index_leaves(&self, leaves: Vec<DueLeaf>) -> Result<(), CheckpointError> {
-        let page =
-            |(id, key, bytes): &DueLeaf| NewPage::of_map(PageKind::IndexLeaf, *id, *key, bytes.clone());
+        let page = |(id, key, bytes): &DueLeaf| {
+            NewPage::of_map(PageKind::IndexLeaf, *id, *key, bytes.clone())
+        };
         let pointers = self.append_map(leaves.iter().map(page).collect()).await?;
         for (nth, ((id, key, bytes), pointer)) in leaves.into_iter().zip(pointers).enumerate() {
             // In the cache before it goes out of memory.
@@ -167,7 +177,8 @@ impl<W: World> Pool<W> {
             let mut due = Vec::new();
             let mut grown = Vec::new();
             for id in stale {
-                let Some(nodes) = self.with_shard(id, |shard| shard.index.changed_nodes(level)) else {
+                let Some(nodes) = self.with_shard(id, |shard| shard.index.changed_nodes(level))
+                else {
                     continue;
                 };
                 grown.push(id);

@@ -53,7 +53,11 @@ impl<W: World> Pool<W> {
         let loss = Loss::of(lost.map(|member| (member, member.since == generation)));
         let parity_used = redundancy.parity_used;
         let lost = loss.as_level_counts(parity_used <= parity, parity);
-        if lost > parity { Err(TooManyLost { lost, parity }) } else { Ok(Members { records, parity_used }) }
+        if lost > parity {
+            Err(TooManyLost { lost, parity })
+        } else {
+            Ok(Members { records, parity_used })
+        }
     }
 
     /// Counts how safe segments are without the drives that are absent now, if these are others
@@ -82,7 +86,9 @@ impl<W: World> Pool<W> {
                 let (state, given_up) = (MemberState::Absent, self.gives_up(member.drive));
                 MemberRecord { state, given_up, since: generation, ..*member }
             }
-            _ if leaving.contains(&member.drive) => MemberRecord { state: MemberState::Leaving, ..*member },
+            _ if leaving.contains(&member.drive) => {
+                MemberRecord { state: MemberState::Leaving, ..*member }
+            }
             _ => MemberRecord { state: MemberState::Present, ..*member },
         };
         let root = self.checkpoint.roots.newest();
@@ -122,8 +128,11 @@ fn released(
     if redundancy.has_thin {
         return members;
     }
-    let came_back: BTreeSet<DriveUuid> =
-        members.iter().filter(|member| member.state.takes_part()).map(|member| member.uuid).collect();
+    let came_back: BTreeSet<DriveUuid> = members
+        .iter()
+        .filter(|member| member.state.takes_part())
+        .map(|member| member.uuid)
+        .collect();
     let kept = |member: MemberRecord| match member.state {
         _ if redundancy.uses(member.drive) => Some(member),
         MemberState::Absent | MemberState::Released if came_back.contains(&member.uuid) => None,

@@ -10,7 +10,8 @@ use ashlar_format::header::PageKind;
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::page::PAGE_BYTES_MAX;
 use ashlar_format::table::{
-    Counted, FirstTable, Listed, TREE_HEIGHT_MAX, encode_count_leaf, encode_table_leaf, encode_tree_node,
+    Counted, FirstTable, Listed, TREE_HEIGHT_MAX, encode_count_leaf, encode_table_leaf,
+    encode_tree_node,
 };
 
 use super::CheckpointError;
@@ -45,7 +46,10 @@ pub(crate) enum Tree {
 impl TableTrees {
     /// The trees that a first table names.
     pub fn of(table: &FirstTable) -> Self {
-        TableTrees { entries: PageTree::of_top(&table.entries), counts: PageTree::of_top(&table.counts) }
+        TableTrees {
+            entries: PageTree::of_top(&table.entries),
+            counts: PageTree::of_top(&table.counts),
+        }
     }
 
     pub fn tree(&mut self, tree: Tree) -> &mut PageTree {
@@ -187,7 +191,8 @@ impl<W: World> Pool<W> {
             for tree in [Tree::Entries, Tree::Counts] {
                 let nodes = self.checkpoint.table.borrow_mut().tree(tree).due(level);
                 for number in nodes.into_iter().flatten() {
-                    let children = self.checkpoint.table.borrow_mut().tree(tree).children(level, number);
+                    let children =
+                        self.checkpoint.table.borrow_mut().tree(tree).children(level, number);
                     let page = (!children.is_empty()).then(|| encode_tree_node(&children));
                     due.push(Due { tree, level, number, page });
                     self.put_if_many(&mut due).await?;
@@ -215,7 +220,8 @@ impl<W: World> Pool<W> {
 
     /// Writes pages, and notes where they are.
     async fn put_pages(&self, mut due: Vec<Due>) -> Result<(), CheckpointError> {
-        let new = |due: &mut Due| Some(NewPage::listed(due.kind(), std::mem::take(due.page.as_mut()?)));
+        let new =
+            |due: &mut Due| Some(NewPage::listed(due.kind(), std::mem::take(due.page.as_mut()?)));
         let pages: Vec<NewPage> = due.iter_mut().filter_map(new).collect();
         let claim = self.checkpoint.claim.get();
         let mut written = self.append_pages_to(StreamId::Table, claim, pages).await?.into_iter();
@@ -231,7 +237,11 @@ impl<W: World> Pool<W> {
     pub fn touch_table_in(&self, segment: SegmentId) {
         let mut trees = self.checkpoint.table.borrow_mut();
         let mut segments = self.space.segments.borrow_mut();
-        trees.tree(Tree::Entries).touch_in(segment).into_iter().for_each(|leaf| segments.touch_leaf(leaf));
+        trees
+            .tree(Tree::Entries)
+            .touch_in(segment)
+            .into_iter()
+            .for_each(|leaf| segments.touch_leaf(leaf));
         let counts = trees.tree(Tree::Counts).touch_in(segment);
         counts.into_iter().for_each(|leaf| segments.touch_count_leaf(leaf));
     }

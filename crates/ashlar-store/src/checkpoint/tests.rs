@@ -60,7 +60,9 @@ fn a_pool_whose_table_is_in_pages_is_opened_as_it_was() {
 fn a_segment_of_pages_of_the_table_is_emptied_by_the_next_checkpoint() {
     let (_drives, pool) = pool_of(3_000);
     let of_table = |(_, segment): &(SegmentId, &Segment)| {
-        segment.kind == SegmentKind::Table && segment.state == SegmentState::Sealed && !segment.is_empty()
+        segment.kind == SegmentKind::Table
+            && segment.state == SegmentState::Sealed
+            && !segment.is_empty()
     };
     let found = pool.space.segments.borrow().iter().find(of_table).map(|(id, _)| id);
     let victim = found.expect("some are full");
@@ -77,8 +79,9 @@ fn a_drive_that_held_nothing_is_released_once_a_root_has_called_it_absent() {
     let pool = Drives::new(Level::RAID5, 4).open();
     let lost = DriveId(3);
     pool.array.give_up(lost, ashlar_block::DeviceError::Gone);
-    let state =
-        || pool.checkpoint.roots.newest().members.iter().find(|it| it.drive == lost).map(|it| it.state);
+    let state = || {
+        pool.checkpoint.roots.newest().members.iter().find(|it| it.drive == lost).map(|it| it.state)
+    };
     at_once(pool.checkpoint(false)).expect("one may be lost");
     assert_eq!(state(), Some(MemberState::Absent));
     (0..2).for_each(|_| at_once(pool.checkpoint(false)).expect("one may be lost"));

@@ -36,7 +36,9 @@ impl<W: World> Pool<W> {
         }
         let segments = self.space.segments.borrow();
         let mut live: BTreeMap<SegmentId, Occupancy> = BTreeMap::new();
-        named.iter().for_each(|location| live.entry(location.segment()).or_default().add(*location));
+        named
+            .iter()
+            .for_each(|location| live.entry(location.segment()).or_default().add(*location));
         let counted = |id: SegmentId| segments.get(id).map(|segment| segment.live);
         let miscounted = live
             .iter()
@@ -61,7 +63,8 @@ impl<W: World> Pool<W> {
     pub fn scrubbed_places(&self) -> Vec<(DriveId, Range<u64>)> {
         let (segments, floor) = (self.space.segments.borrow(), self.writer.lsns.floor());
         let settled = segments.iter().map(|(_, segment)| segment);
-        let settled = settled.filter(|segment| segment.last_lsn < floor && segment.is_to_be_scrubbed(floor));
+        let settled =
+            settled.filter(|segment| segment.last_lsn < floor && segment.is_to_be_scrubbed(floor));
         let rows = settled.flat_map(|segment| self.rows_of(segment));
         let drives = self
             .array
@@ -125,7 +128,9 @@ impl<W: World> Pool<W> {
                 continue;
             }
             let current = self.lookup(&key, |value| value).await?;
-            locations.extend(entry.value.filter(|value| current == Some(*value)).map(|value| value.location));
+            locations.extend(
+                entry.value.filter(|value| current == Some(*value)).map(|value| value.location),
+            );
         }
         Ok(locations)
     }

@@ -159,7 +159,11 @@ impl<W: World> Pool<W> {
 
     /// The header of the batch that begins with the first of `rows`, and those behind it that lie
     /// in the same rows of the first column: they are read at once.
-    async fn read_headers(&self, id: SegmentId, rows: Range<u32>) -> Result<Vec<BatchHeader>, IoError> {
+    async fn read_headers(
+        &self,
+        id: SegmentId,
+        rows: Range<u32>,
+    ) -> Result<Vec<BatchHeader>, IoError> {
         let (_pin, geometry) = self.pinned(id);
         let end = rows.end.min(self.identity.segment_rows);
         let (secret, generation) = (&self.identity.secret, self.generation(id));
@@ -239,7 +243,10 @@ impl<W: World> Pool<W> {
             Ok(Fragments::Together(sectors)) => {
                 let sectors = sectors.freeze();
                 let bytes = |live: &Live| sectors.slice(range_within(group, live.pointer.location));
-                group.iter().map(|live| Ok(live.moved(FragmentBytes::Shared(bytes(live))))).collect()
+                group
+                    .iter()
+                    .map(|live| Ok(live.moved(FragmentBytes::Shared(bytes(live)))))
+                    .collect()
             }
             Ok(Fragments::Each(stored)) => {
                 let each = group.iter().zip(stored);

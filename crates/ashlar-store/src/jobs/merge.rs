@@ -68,10 +68,9 @@ impl Merged {
     /// Adds a page of the next older run.
     fn add_page(&mut self, entries: &[PageEntry]) {
         for entry in entries {
-            let cut = self
-                .cuts
-                .iter()
-                .any(|(layer, first, end)| *layer == entry.layer && (*first..*end).contains(&entry.block));
+            let cut = self.cuts.iter().any(|(layer, first, end)| {
+                *layer == entry.layer && (*first..*end).contains(&entry.block)
+            });
             let key = (entry.block, entry.layer);
             match (self.values.entry(key), entry.value) {
                 (Entry::Vacant(newest), value) if !cut => _ = newest.insert(value),
@@ -103,7 +102,8 @@ impl<W: World> Pool<W> {
             held.push(self.hold(id, some.iter().map(|of| of.group).collect()).await);
             self.world.yield_now().await;
         }
-        let mut closed: BTreeSet<GroupKey> = held.iter().flat_map(|some| &some.unreadable).copied().collect();
+        let mut closed: BTreeSet<GroupKey> =
+            held.iter().flat_map(|some| &some.unreadable).copied().collect();
         let open = settled.iter().map(|of| of.group).filter(|group| !closed.contains(group));
         let unmergeable = self.merge_crowded(id, open).await?;
         closed.extend(unmergeable);
@@ -145,7 +145,11 @@ impl<W: World> Pool<W> {
     }
 
     /// Writes the pages of a run for each of these groups, if it is to have one.
-    async fn write_settled(&self, id: ShardId, settled: &[Settled]) -> Result<Written, AppendError> {
+    async fn write_settled(
+        &self,
+        id: ShardId,
+        settled: &[Settled],
+    ) -> Result<Written, AppendError> {
         let (mut pages, mut entries) = (Vec::new(), Vec::with_capacity(settled.len()));
         let mut encoded = 0;
         for of in settled {
@@ -165,7 +169,8 @@ impl<W: World> Pool<W> {
     /// of nothing, which no merge ever comes to.
     fn entries_of_run(&self, id: ShardId, settled: &Settled) -> Vec<PageEntry> {
         self.with_shard(id, |shard| {
-            let is_said = |(key, value): &&(Key, Value)| value.is_some() || shard.may_have_runs(key);
+            let is_said =
+                |(key, value): &&(Key, Value)| value.is_some() || shard.may_have_runs(key);
             let entry = |(key, value): &(Key, Value)| PageEntry {
                 block: (key.lba.0 % GIB_BLOCKS) as u32,
                 layer: key.layer,
@@ -183,14 +188,17 @@ impl<W: World> Pool<W> {
             shard.buffer.distributed(&settled.updates)
         });
         for (key, value) in displaced {
-            value.into_iter().for_each(|pointer| self.space.ledger.credit(key.family, pointer.location));
+            value
+                .into_iter()
+                .for_each(|pointer| self.space.ledger.credit(key.family, pointer.location));
         }
     }
 
     /// Takes the oldest pages of a shard's deltas out of their chain, so few that a checkpoint has
     /// room for what is written again.
     pub async fn compact(&self, id: ShardId) {
-        let count = (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
+        let count =
+            (self.fresh_entries_max() / 2 / DELTA_ENTRIES_MAX).clamp(1, COMPACTED_PAGES_MAX);
         let pages = self.with_shard(id, |shard| shard.deltas.oldest(count));
         match self.read_pages(&pages, async |page| self.read_delta_page(*page).await).await {
             Ok(read) => {
@@ -208,7 +216,9 @@ impl<W: World> Pool<W> {
 
     /// A page of a shard's deltas cannot be read: they have to go before the next start needs it.
     pub fn spoiled(&self, id: ShardId, error: &IoError) {
-        tracing::warn!("a page of the deltas of {id:?} cannot be read; what it says goes into runs: {error}");
+        tracing::warn!(
+            "a page of the deltas of {id:?} cannot be read; what it says goes into runs: {error}"
+        );
         self.with_shard(id, |shard| shard.deltas.spoil());
     }
 
@@ -268,8 +278,11 @@ impl<W: World> Pool<W> {
             .filter(|(_, value)| value.is_some())
             .map(|((block, layer), value)| PageEntry { block, layer, value })
             .collect();
-        let written =
-            if entries.is_empty() { None } else { Some(self.write_run(id, group, &entries).await?) };
+        let written = if entries.is_empty() {
+            None
+        } else {
+            Some(self.write_run(id, group, &entries).await?)
+        };
         self.with_shard(id, |shard| {
             shard.install_merged(group, &runs, written);
             shard.buffer.forget_absences(&absent);
@@ -307,7 +320,8 @@ impl<W: World> Pool<W> {
                 Run::Pages { pages, .. } => {
                     // Not all at once: the cache bounds what of them is in memory.
                     for few in pages.chunks(PAGES_READ_AT_A_TIME) {
-                        let few = self.read_pages(few, async |page| self.read_map_page(page.pointer).await);
+                        let few = self
+                            .read_pages(few, async |page| self.read_map_page(page.pointer).await);
                         for page in few.await.map_err(map_unreadable)? {
                             merged.add_page(&page);
                             self.world.yield_now().await;
@@ -321,8 +335,14 @@ impl<W: World> Pool<W> {
 }
 
 /// The pages of a run of these entries.
-fn pages_of_run(id: ShardId, group: GroupKey, entries: &[PageEntry]) -> impl Iterator<Item = NewPage> {
-    let page = move |chunk: &[PageEntry]| NewPage::of_map(PageKind::Map, id, group, encode_map_page(chunk));
+fn pages_of_run(
+    id: ShardId,
+    group: GroupKey,
+    entries: &[PageEntry],
+) -> impl Iterator<Item = NewPage> {
+    let page = move |chunk: &[PageEntry]| {
+        NewPage::of_map(PageKind::Map, id, group, encode_map_page(chunk))
+    };
     entries.chunks(PAGE_ENTRIES).map(page)
 }
 

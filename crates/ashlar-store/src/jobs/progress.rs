@@ -112,8 +112,10 @@ impl Done {
     fn bytes_per_second(&self, now: Nanos) -> Option<f64> {
         let marks = self.marks.borrow();
         let all_but_last = marks.iter().rev().skip(1);
-        let (since, before) =
-            all_but_last.clone().find(|(at, _)| now.since(*at) >= PACE_WINDOW).or(all_but_last.last())?;
+        let (since, before) = all_but_last
+            .clone()
+            .find(|(at, _)| now.since(*at) >= PACE_WINDOW)
+            .or(all_but_last.last())?;
         let (bytes, seconds) = (self.bytes.get() - before, now.since(*since).as_secs_f64());
         (bytes > 0).then_some(bytes as f64 / seconds)
     }

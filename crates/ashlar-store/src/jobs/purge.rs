@@ -49,7 +49,8 @@ impl<W: World> Pool<W> {
         };
         let catalog = self.catalog.borrow();
         let (id, _) = catalog.volumes.iter().find(is_to_go)?;
-        let has_room = !segments.is_cornered(drives) || self.purge_has_room(segments.usable_striped());
+        let has_room =
+            !segments.is_cornered(drives) || self.purge_has_room(segments.usable_striped());
         has_room.then_some(*id)
     }
 
@@ -101,7 +102,12 @@ impl<W: World> Pool<W> {
     /// Hides what the leaf of `from`, which is held, has of the volume from there on, and what the
     /// buffer has of these GiBs. Returns the groups that are to be merged next, which discards what
     /// is hidden; and the GiB that comes next, if any does.
-    fn hide_in_leaf(&self, id: ShardId, from: GroupKey, layer: Layer) -> (Vec<GroupKey>, Option<u32>) {
+    fn hide_in_leaf(
+        &self,
+        id: ShardId,
+        from: GroupKey,
+        layer: Layer,
+    ) -> (Vec<GroupKey>, Option<u32>) {
         let family = from.family;
         self.with_shard(id, |shard| {
             let leaf = shard.index.leaf_from(from).expect("it is held");

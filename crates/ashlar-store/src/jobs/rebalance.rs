@@ -148,20 +148,25 @@ impl<W: World> Pool<W> {
         let is_same = |id: SegmentId, first_lsn: Lsn| {
             segments.get(id).is_some_and(|segment| segment.first_lsn == first_lsn)
         };
-        let stay = stay.iter().filter(|(id, first_lsn)| is_same(*id, *first_lsn)).map(|(id, _)| *id);
+        let stay =
+            stay.iter().filter(|(id, first_lsn)| is_same(*id, *first_lsn)).map(|(id, _)| *id);
         let ids: BTreeSet<SegmentId> = segments.summary().unmovable().chain(stay).collect();
-        let narrow = ids.iter().filter_map(|id| segments.get(*id)).filter(|it| could_be_wider(it, width));
+        let narrow =
+            ids.iter().filter_map(|id| segments.get(*id)).filter(|it| could_be_wider(it, width));
         narrow.map(Segment::bytes).sum()
     }
 
     fn stays(&self, id: SegmentId, segment: &Segment) -> bool {
-        segment.is_unmovable() || self.jobs.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
+        segment.is_unmovable()
+            || self.jobs.rebalance.stay.borrow().contains(&(id, segment.first_lsn))
     }
 
     /// Whether there may be something to be done for a rebalance now.
     pub fn rebalance_is_ready(&self) -> bool {
         let now = self.world.now();
-        self.rebalance_is_wanted() && self.jobs.rebalance.share.has_come(now) && self.may_begin_lane()
+        self.rebalance_is_wanted()
+            && self.jobs.rebalance.share.has_come(now)
+            && self.may_begin_lane()
     }
 
     /// Whether there is one that is not held up by the loss of a drive.
@@ -172,7 +177,8 @@ impl<W: World> Pool<W> {
     /// When to look again whether there is.
     pub fn rebalance_waits(&self) -> Option<Duration> {
         // When a lane ends it is looked again.
-        let is_wanted = self.rebalance_is_wanted() && self.halt.why().is_none() && self.may_begin_lane();
+        let is_wanted =
+            self.rebalance_is_wanted() && self.halt.why().is_none() && self.may_begin_lane();
         is_wanted.then(|| self.jobs.rebalance.share.wait(self.world.now()))
     }
 
@@ -271,7 +277,9 @@ impl<W: World> Pool<W> {
         floor: Lsn,
     ) -> Option<(bool, SegmentId)> {
         let is_wanted = |id: SegmentId, segment: &Segment| {
-            could_be_wider(segment, slice.width) && segment.first_lsn < below && !self.stays(id, segment)
+            could_be_wider(segment, slice.width)
+                && segment.first_lsn < below
+                && !self.stays(id, segment)
         };
         let begun = self.jobs.rebalance.widening.segment(segments);
         let begun = begun.and_then(|id| Some((id, segments.get(id)?)));
@@ -329,7 +337,12 @@ impl<W: World> Pool<W> {
     }
 
     async fn widen(&self, id: SegmentId) -> Result<(), AppendError> {
-        let before = self.space.segments.borrow().get(id).map(|segment| (segment.first_lsn, segment.bytes()));
+        let before = self
+            .space
+            .segments
+            .borrow()
+            .get(id)
+            .map(|segment| (segment.first_lsn, segment.bytes()));
         let Some((first_lsn, bytes)) = before else { return Ok(()) };
         // From now on it counts what hosts wait for.
         self.jobs.rebalance.done.begins(self.world.now());
@@ -358,7 +371,11 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    async fn move_column(self: &Rc<Self>, id: SegmentId, ColumnMove { column, to, .. }: ColumnMove) {
+    async fn move_column(
+        self: &Rc<Self>,
+        id: SegmentId,
+        ColumnMove { column, to, .. }: ColumnMove,
+    ) {
         // From now on it counts what hosts wait for.
         self.jobs.rebalance.done.begins(self.world.now());
         match self.begin_lane(id, &[column], &[to], Purpose::Spread) {
@@ -375,7 +392,9 @@ impl<W: World> Pool<W> {
             Relocated::Part => {}
             // Its columns are to be moved all the same, later.
             Relocated::GivenUp => self.jobs.rebalance.survey.begin_anew(),
-            Relocated::Whole => self.count(|counters| counters.columns_moved += lane.columns() as u64),
+            Relocated::Whole => {
+                self.count(|counters| counters.columns_moved += lane.columns() as u64)
+            }
             Relocated::Unreadable => {
                 let id = lane.segment;
                 tracing::warn!("{id} cannot be read whole: its columns stay where they are");
@@ -395,7 +414,9 @@ impl<W: World> Pool<W> {
 
 /// Whether it would be wider if it were written now.
 fn could_be_wider(segment: &Segment, width: usize) -> bool {
-    is_whole(segment) && segment.kind != SegmentKind::Journal && segment.geometry.columns.len() < width
+    is_whole(segment)
+        && segment.kind != SegmentKind::Journal
+        && segment.geometry.columns.len() < width
 }
 
 /// All of it has been written, and something of it lives.

@@ -68,8 +68,9 @@ impl<W: World> Pool<W> {
     /// leaving.
     pub fn unreleased(&self) -> Vec<DriveId> {
         let (root, leaving) = (self.checkpoint.roots.newest(), self.membership.leaving.borrow());
-        let is_to_go =
-            |member: &&MemberRecord| member.state == MemberState::Absent || leaving.contains(&member.drive);
+        let is_to_go = |member: &&MemberRecord| {
+            member.state == MemberState::Absent || leaving.contains(&member.drive)
+        };
         root.members.iter().filter(is_to_go).map(|member| member.drive).collect()
     }
 
@@ -89,7 +90,8 @@ impl<W: World> Pool<W> {
     ) -> SearchedPart {
         let mut all = segments.iter_from(from);
         let part = all.by_ref().take(SEARCHED_AT_A_TIME);
-        let damaged = part.filter_map(|segment| self.damage(segments, segment, unreleased, floor)).collect();
+        let damaged =
+            part.filter_map(|segment| self.damage(segments, segment, unreleased, floor)).collect();
         SearchedPart { damaged, next: all.next().map(|(id, _)| id) }
     }
 
@@ -106,8 +108,14 @@ impl<W: World> Pool<W> {
         if columns == 0 && !is_thin {
             return None;
         }
-        let is_postponed =
-            || self.jobs.rebuild.postponed.borrow().get(&id).is_some_and(|until| *until > self.world.now());
+        let is_postponed = || {
+            self.jobs
+                .rebuild
+                .postponed
+                .borrow()
+                .get(&id)
+                .is_some_and(|until| *until > self.world.now())
+        };
         let waits = segment.last_lsn >= floor || segments.is_moving(id) || is_postponed();
         let is_ready = segment.state == SegmentState::Sealed && !segment.is_empty() && !waits;
         let is_empty = segment.is_reclaimable(floor);
@@ -129,7 +137,12 @@ impl<W: World> Pool<W> {
     }
 
     /// What is to be done next, whatever it takes.
-    pub fn next_rebuild(&self, segments: &Segments, floor: Lsn, drives: &[DriveId]) -> Option<RebuildTask> {
+    pub fn next_rebuild(
+        &self,
+        segments: &Segments,
+        floor: Lsn,
+        drives: &[DriveId],
+    ) -> Option<RebuildTask> {
         let unreleased = self.unreleased();
         if unreleased.is_empty()
             || !self.jobs.rebuild.share.has_come(self.world.now())
@@ -173,12 +186,15 @@ impl<W: World> Pool<W> {
         unreleased: &[DriveId],
     ) -> Option<RebuildTask> {
         let could_move = |segment: &Damaged| {
-            let is_whole = !segment.is_thin && !self.jobs.rebuild.not_whole.borrow().contains(&segment.id);
+            let is_whole =
+                !segment.is_thin && !self.jobs.rebuild.not_whole.borrow().contains(&segment.id);
             is_whole && segments.could_move(segment.id, segment.columns, drives)
         };
         // One of which something cannot be read must not keep the others waiting.
-        let is_due = |segment: &Damaged| self.jobs.rebuild.postponed.borrow().contains_key(&segment.id);
-        let is_movable = |segment: &Damaged| segments.get(segment.id).is_some_and(|it| !it.is_unmovable());
+        let is_due =
+            |segment: &Damaged| self.jobs.rebuild.postponed.borrow().contains_key(&segment.id);
+        let is_movable =
+            |segment: &Damaged| segments.get(segment.id).is_some_and(|it| !it.is_unmovable());
         let could_be_restored =
             |segment: &Damaged| is_movable(segment) || could_move(segment) || is_due(segment);
         let next = self.jobs.rebuild.queue.borrow_mut().next(
@@ -243,11 +259,16 @@ impl<W: World> Pool<W> {
     pub fn rebuild_share(&self, now: Nanos) -> u16 {
         let settings = self.catalog.borrow().settings;
         let by_priority = thousandths(settings.recon_prio);
-        settings.recon_p99.map_or(by_priority, |target| self.jobs.rebuild.holding.share(target, now))
+        settings
+            .recon_p99
+            .map_or(by_priority, |target| self.jobs.rebuild.holding.share(target, now))
     }
 
     /// Does what a host has asked for, and counts how long it waits if a rebuild is held to that.
-    pub async fn answer<T>(&self, work: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
+    pub async fn answer<T>(
+        &self,
+        work: impl Future<Output = Result<T, IoError>>,
+    ) -> Result<T, IoError> {
         let done = self.timed(work).await;
         // An error, too: what cannot be read here may be because of what another machine has done
         // since.
@@ -285,7 +306,9 @@ impl<W: World> Pool<W> {
                 // From now on it counts what hosts wait for.
                 self.jobs.rebuild.done.begins(self.world.now());
                 let collecting = &self.jobs.rebuild.collecting;
-                let Part::Done(collected) = self.collect_in_parts(collecting, id, Rest::Moves).await? else {
+                let Part::Done(collected) =
+                    self.collect_in_parts(collecting, id, Rest::Moves).await?
+                else {
                     return Ok(());
                 };
                 self.jobs.rebuild.not_whole.borrow_mut().remove(&id);
@@ -388,7 +411,8 @@ impl<W: World> Pool<W> {
 
 /// Whether the next root releases one of these drives.
 fn could_release(segments: &Segments, unreleased: &[DriveId]) -> bool {
-    let is_free = |drive: &DriveId| !segments.summary().is_used(*drive) && !segments.is_target(*drive);
+    let is_free =
+        |drive: &DriveId| !segments.summary().is_used(*drive) && !segments.is_target(*drive);
     unreleased.iter().any(is_free) && !segments.summary().has_thin()
 }
 

@@ -270,7 +270,8 @@ impl<W: World> Pool<W> {
         };
         let targets = self.allocation_targets();
         let are_there = || lane.places.iter().all(|place| targets.contains(&place.chunk.drive));
-        let is_there = |segment: &Segment| segment.first_lsn == lane.first_lsn && !segment.is_empty();
+        let is_there =
+            |segment: &Segment| segment.first_lsn == lane.first_lsn && !segment.is_empty();
         let may_write = self.halt.why().is_none() && !self.upkeep.is_to_stop();
         may_write
             && is_wanted
@@ -320,7 +321,8 @@ impl<W: World> Pool<W> {
 
     async fn copy_rows(self: &Rc<Self>, lane: &mut Lane) -> Result<Relocated, Relocated> {
         let (_pin, geometry) = pin(&self.space.segments, lane.segment).ok_or(Relocated::GivenUp)?;
-        let extents = self.space.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
+        let extents =
+            self.space.segments.borrow().get(lane.segment).expect("pinned").accepted_rows();
         let step_rows = self.pace_lane(lane, &geometry, &extents);
         let end = lane.next_row + step_rows;
         let mut image = Image::in_steps(self, &geometry, step_rows, take(&mut lane.pieces));
@@ -349,11 +351,18 @@ impl<W: World> Pool<W> {
 
     /// Lets the lane go on at the pace that is now right. Returns the rows of a step. What has been
     /// read at another pace is read again.
-    fn pace_lane(self: &Rc<Self>, lane: &mut Lane, geometry: &Rc<Geometry>, extents: &[RowExtent]) -> u32 {
+    fn pace_lane(
+        self: &Rc<Self>,
+        lane: &mut Lane,
+        geometry: &Rc<Geometry>,
+        extents: &[RowExtent],
+    ) -> u32 {
         let pacing = self.lane_pacing();
         let Pacing { step_rows, steps_ahead, .. } = pacing;
         let before = lane.pacing.replace(pacing);
-        if before.is_none_or(|before| (before.step_rows, before.steps_ahead) != (step_rows, steps_ahead)) {
+        if before
+            .is_none_or(|before| (before.step_rows, before.steps_ahead) != (step_rows, steps_ahead))
+        {
             // Nothing is read behind the step with the last batch.
             let end = extents.last().map_or(0, |extent| extent.row + extent.rows);
             let rows = end.next_multiple_of(step_rows).min(self.identity.segment_rows);
@@ -372,7 +381,8 @@ impl<W: World> Pool<W> {
         copied: &mut Copied,
     ) -> Result<u32, Relocated> {
         let generation = self.generation(lane.segment);
-        let expected = Expected { segment: lane.segment, generation, secret: &self.identity.secret };
+        let expected =
+            Expected { segment: lane.segment, generation, secret: &self.identity.secret };
         let found = image.batch_at(&expected, row).await.ok_or(Relocated::Unreadable)?;
         let wanted: Vec<usize> = lane.places.iter().map(|place| place.column).collect();
         let columns = image.columns_of(&found, &wanted).await.ok_or(Relocated::Unreadable)?;
@@ -382,7 +392,11 @@ impl<W: World> Pool<W> {
 
     /// Writes what has been copied to where the columns go, all at once; where the lane reads ahead
     /// the next step goes on meanwhile.
-    async fn write_copied(self: &Rc<Self>, lane: &mut Lane, copied: &mut Copied) -> Result<(), Relocated> {
+    async fn write_copied(
+        self: &Rc<Self>,
+        lane: &mut Lane,
+        copied: &mut Copied,
+    ) -> Result<(), Relocated> {
         let (rows, columns) = copied.take();
         if rows.is_empty() {
             return Ok(());
@@ -395,7 +409,9 @@ impl<W: World> Pool<W> {
         let (pool, (answer, writing)) = (self.clone(), oneshot::channel());
         // A task of its own: an answer that nobody takes looks like a drive that is silent.
         self.spawn(async move {
-            let write = |(chunk, bytes)| pool.array.write_chunk(chunk, rows.start, bytes, Durability::Cached);
+            let write = |(chunk, bytes)| {
+                pool.array.write_chunk(chunk, rows.start, bytes, Durability::Cached)
+            };
             let written = join_all(writes.into_iter().map(write)).await;
             // The lane may have gone, because the pool is closed.
             let _ = answer.send(written.into_iter().all(|is_written| is_written));
@@ -450,7 +466,10 @@ impl Copied {
             self.first_row = row;
         }
         assert_eq!(self.next_row(), row, "rows that are written at once follow each other");
-        self.columns.iter_mut().zip(columns).for_each(|(all, more)| all.extend_from_slice(more.as_ref()));
+        self.columns
+            .iter_mut()
+            .zip(columns)
+            .for_each(|(all, more)| all.extend_from_slice(more.as_ref()));
     }
 
     fn take(&mut self) -> (Range<u32>, Vec<Vec<u8>>) {

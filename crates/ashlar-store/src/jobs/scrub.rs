@@ -83,9 +83,19 @@ impl Pass {
 
     fn progress(&self) -> ScrubProgress {
         let ScrubReport { started_at, bytes_checked, findings, ref drives, .. } = self.report;
-        let (end, next, rows_done, rows_total) = (self.end, self.next, self.rows_done, self.rows_total);
+        let (end, next, rows_done, rows_total) =
+            (self.end, self.next, self.rows_done, self.rows_total);
         let drives = drives.clone();
-        ScrubProgress { started_at, end, next, rows_done, rows_total, bytes_checked, findings, drives }
+        ScrubProgress {
+            started_at,
+            end,
+            next,
+            rows_done,
+            rows_total,
+            bytes_checked,
+            findings,
+            drives,
+        }
     }
 
     /// One that another start has left, under the number of the first pass of this one.
@@ -101,7 +111,8 @@ impl Pass {
             ref drives,
         } = *progress;
         let drives = drives.clone();
-        let report = ScrubReport { bytes_checked, findings, drives, ..ScrubReport::new(started_at) };
+        let report =
+            ScrubReport { bytes_checked, findings, drives, ..ScrubReport::new(started_at) };
         let (begun, rows_before, told_of) = (now, rows_done, None);
         Pass { number: 1, report, begun, rows_before, end, next, rows_done, rows_total, told_of }
     }
@@ -186,7 +197,8 @@ impl<W: World> Pool<W> {
         let report = ScrubReport::new(self.world.unix_seconds());
         let (begun, next) = (self.world.now(), (SegmentId(0), 0));
         let (rows_before, rows_done, told_of) = (0, 0, None);
-        let pass = Pass { number, report, begun, rows_before, end, next, rows_done, rows_total, told_of };
+        let pass =
+            Pass { number, report, begun, rows_before, end, next, rows_done, rows_total, told_of };
         self.jobs.scrub.pass.replace(Some(pass));
         self.jobs.scrub.kept_at.set(begun);
     }
@@ -232,7 +244,8 @@ impl<W: World> Pool<W> {
 
     /// The scrub that is under way, or else the last one.
     pub fn scrub_report(&self) -> Option<ScrubReport> {
-        let running = self.jobs.scrub.pass.borrow().as_ref().map(|pass| pass.report(self.world.now()));
+        let running =
+            self.jobs.scrub.pass.borrow().as_ref().map(|pass| pass.report(self.world.now()));
         running
             .or_else(|| self.jobs.scrub.last.borrow().clone())
             .or_else(|| ScrubReport::of_last(&self.catalog.borrow().scrub))
@@ -243,7 +256,8 @@ impl<W: World> Pool<W> {
     /// How long it is until the next scrub is due by the schedule. `None`: there is none.
     fn scrub_due_in(&self) -> Option<Duration> {
         let catalog = self.catalog.borrow();
-        let due_at = catalog.scrub.counted_from.saturating_add(catalog.settings.scrub_interval?.as_secs());
+        let due_at =
+            catalog.scrub.counted_from.saturating_add(catalog.settings.scrub_interval?.as_secs());
         Some(Duration::from_secs(due_at.saturating_sub(self.world.unix_seconds())))
     }
 
@@ -252,7 +266,8 @@ impl<W: World> Pool<W> {
     }
 
     fn scrub_is_wanted(&self) -> bool {
-        let is_begun = self.jobs.scrub.pass.borrow().is_some() || !self.jobs.scrub.heal_queue.is_empty();
+        let is_begun =
+            self.jobs.scrub.pass.borrow().is_some() || !self.jobs.scrub.heal_queue.is_empty();
         is_begun || self.scrub_is_due()
     }
 
@@ -353,7 +368,9 @@ impl<W: World> Pool<W> {
 
     /// Changes the pass, if it has not been stopped.
     fn with_pass(&self, number: u64, change: impl FnOnce(&mut Pass)) {
-        if let Some(pass) = self.jobs.scrub.pass.borrow_mut().as_mut().filter(|pass| pass.number == number) {
+        if let Some(pass) =
+            self.jobs.scrub.pass.borrow_mut().as_mut().filter(|pass| pass.number == number)
+        {
             change(pass);
         }
     }
@@ -456,7 +473,8 @@ impl LookedAt {
 impl Segment {
     /// Whether a scrub looks at it: something lives in it, and it was begun before `end`.
     pub fn is_to_be_scrubbed(&self, end: Lsn) -> bool {
-        let has_rows = matches!(self.state, SegmentState::Sealed | SegmentState::Open) && self.rows > 0;
+        let has_rows =
+            matches!(self.state, SegmentState::Sealed | SegmentState::Open) && self.rows > 0;
         has_rows && self.first_lsn < end && self.live != Occupancy::default()
     }
 }

@@ -39,7 +39,8 @@ impl TimeShare {
     pub fn stepped(&self, begun: Nanos, ended: Nanos, share: u16) {
         let late = begun.since(self.next_step_at.get()).min(LATE_COUNTED_MAX);
         let step_and_pause = ended.since(begun) + pause_after(ended.since(begun), share);
-        let next = (begun.0 + step_and_pause.as_nanos() as u64).saturating_sub(late.as_nanos() as u64);
+        let next =
+            (begun.0 + step_and_pause.as_nanos() as u64).saturating_sub(late.as_nanos() as u64);
         self.next_step_at.set(self.next_step_at.get().max(Nanos(next)));
     }
 }

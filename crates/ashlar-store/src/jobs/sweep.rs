@@ -169,7 +169,8 @@ impl<W: World> Pool<W> {
 
     /// Whether a sweep would find that less lives than is counted.
     pub fn counts_are_inexact(&self) -> bool {
-        let enough = self.upkeep.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
+        let enough =
+            self.upkeep.inexact_records().is_none_or(|records| records >= INEXACT_RECORDS_MIN);
         (enough || self.jobs.sweep.get().is_some())
             && !self.space.segments.borrow().numbers().sweep_given_up()
     }
@@ -208,7 +209,9 @@ impl<W: World> Pool<W> {
             Next::Leaf(leaf, behind) => (leaf, behind),
             Next::From(from) => return Ok(Swept::Leaf(from)),
         };
-        let Ok(_held) = self.hold_group(shard, leaf).await else { return Ok(Swept::Unreadable(leaf)) };
+        let Ok(_held) = self.hold_group(shard, leaf).await else {
+            return Ok(Swept::Unreadable(leaf));
+        };
         match self.with_shard(shard, |shard| shard.next_mergeable(leaf, sweep.from)) {
             Some(group) => match self.merge(shard, group).await? {
                 Merging::Done => Ok(Swept::Group(group)),

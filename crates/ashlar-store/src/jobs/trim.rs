@@ -180,7 +180,9 @@ impl<W: World> Pool<W> {
         for drive in self.array.working_drives() {
             let is_due = {
                 let segments = self.space.segments.borrow();
-                segments.has_untold(drive) && !segments.has_away(drive) && self.array.discards(drive)
+                segments.has_untold(drive)
+                    && !segments.has_away(drive)
+                    && self.array.discards(drive)
             };
             if !is_due {
                 continue;
@@ -209,13 +211,18 @@ impl<W: World> Pool<W> {
         self.jobs.trim.wake();
     }
 
-    fn note_discard(&self, discard: &Discard, done: Result<(), DeviceError>, begun: Nanos, ended: Nanos) {
+    fn note_discard(
+        &self,
+        discard: &Discard,
+        done: Result<(), DeviceError>,
+        begun: Nanos,
+        ended: Nanos,
+    ) {
         let drive = discard.drive;
         let bytes = discard.chunks.len() as u64 * self.identity.chunk_bytes();
-        let drive_bytes = self
-            .array
-            .member(drive)
-            .map_or(0, |member| u64::from(member.layout().chunk_count) * self.identity.chunk_bytes());
+        let drive_bytes = self.array.member(drive).map_or(0, |member| {
+            u64::from(member.layout().chunk_count) * self.identity.chunk_bytes()
+        });
         let mut drives = self.jobs.trim.drives.borrow_mut();
         let pacing = drives.entry(drive).or_default();
         pacing.bytes_max = next_bytes(bytes, ended.since(begun));
@@ -309,10 +316,12 @@ impl<W: World> Pool<W> {
                 pass.drives.remove(&drive);
                 pass.report.skipped_drives.insert(drive);
             }
-            pass.drives.retain(|drive| segments.left_to_trim(*drive) > 0 || segments.has_away(*drive));
+            pass.drives
+                .retain(|drive| segments.left_to_trim(*drive) > 0 || segments.has_away(*drive));
         });
         drop(segments);
-        let is_over = self.jobs.trim.pass.borrow().as_ref().is_some_and(|pass| pass.drives.is_empty());
+        let is_over =
+            self.jobs.trim.pass.borrow().as_ref().is_some_and(|pass| pass.drives.is_empty());
         let Some(pass) = is_over.then(|| self.jobs.trim.pass.take()).flatten() else { return };
         let finished_at = Some(self.world.unix_seconds());
         let bytes_done = pass.report.bytes_total;

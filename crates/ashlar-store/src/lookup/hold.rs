@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ashlar_block::{IoError, Lba, World};
-use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId};
+use ashlar_format::ids::{
+    Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, SHARD_COUNT, ShardId,
+};
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{Run, StoredLeaf};
 use futures_util::future::{join_all, try_join_all};
@@ -48,7 +50,8 @@ impl<W: World> Drop for HeldForZeros<'_, W> {
         if self.is_done || self.pool.writer.commit.is_idle() {
             return;
         }
-        let outlived = self.held.iter_mut().map(|held| (held.shard, std::mem::take(&mut held.groups)));
+        let outlived =
+            self.held.iter_mut().map(|held| (held.shard, std::mem::take(&mut held.groups)));
         self.pool.map.outlived_holds.borrow_mut().extend(outlived);
     }
 }
@@ -64,7 +67,8 @@ impl<W: World> Pool<W> {
     /// Holds groups of a shard, which are in order.
     pub async fn hold(&self, id: ShardId, groups: Vec<GroupKey>) -> Held<'_, W> {
         self.with_shard(id, |shard| shard.index.hold(&groups));
-        let mut held = Held { pool: self, shard: id, groups, unreadable: BTreeSet::new(), error: None };
+        let mut held =
+            Held { pool: self, shard: id, groups, unreadable: BTreeSet::new(), error: None };
         let mut unread = Vec::new();
         loop {
             let mut missing = self.with_shard(id, |shard| shard.index.missing(&held.groups));
@@ -76,7 +80,9 @@ impl<W: World> Pool<W> {
                 let read = join_all(some.iter().map(|(_, at)| self.leaf(*at))).await;
                 for ((key, at), read) in some.iter().zip(read) {
                     match read {
-                        Ok(leaf) => self.with_shard(id, |shard| shard.index.read(*key, *at, leaf.groups())),
+                        Ok(leaf) => {
+                            self.with_shard(id, |shard| shard.index.read(*key, *at, leaf.groups()))
+                        }
                         // If it has been written elsewhere meanwhile, it is missing no more.
                         Err(error) => {
                             unread.push((*key, *at));
@@ -88,7 +94,8 @@ impl<W: World> Pool<W> {
             }
         }
         held.unreadable = self.with_shard(id, |shard| {
-            let is_stored = |group: &&GroupKey| matches!(shard.index.place(**group), Place::Stored(_));
+            let is_stored =
+                |group: &&GroupKey| matches!(shard.index.place(**group), Place::Stored(_));
             held.groups.iter().filter(is_stored).copied().collect()
         });
         if held.unreadable.is_empty() {
@@ -159,7 +166,12 @@ impl<W: World> Pool<W> {
     }
 
     /// Whether a run of the group has its page at `at`.
-    pub async fn names_run_page(&self, id: ShardId, group: GroupKey, at: Pointer) -> Result<bool, IoError> {
+    pub async fn names_run_page(
+        &self,
+        id: ShardId,
+        group: GroupKey,
+        at: Pointer,
+    ) -> Result<bool, IoError> {
         let is_it = |run: &Run| run.pages().iter().any(|page| page.pointer == at);
         let look = |shard: &Shard| match shard.index.place(group) {
             Place::InMemory(runs) => Ok(runs.iter().any(is_it)),
@@ -167,7 +179,9 @@ impl<W: World> Pool<W> {
         };
         Ok(match self.look_or_leaf(id, look).await? {
             Ok(is_named) => is_named,
-            Err((leaf, ())) => leaf.runs_of(group).into_iter().flatten().any(|run| run.has_page(at)),
+            Err((leaf, ())) => {
+                leaf.runs_of(group).into_iter().flatten().any(|run| run.has_page(at))
+            }
         })
     }
 
@@ -178,7 +192,8 @@ impl<W: World> Pool<W> {
         layer: Layer,
         blocks: &Range<Lba>,
     ) -> Result<Option<u32>, IoError> {
-        let firsts = shards_of(family, blocks).map(|id| self.first_gib_in(id, family, layer, blocks));
+        let firsts =
+            shards_of(family, blocks).map(|id| self.first_gib_in(id, family, layer, blocks));
         Ok(try_join_all(firsts).await?.into_iter().flatten().min())
     }
 
@@ -198,7 +213,9 @@ impl<W: World> Pool<W> {
             let (found, next) = self.first_group_of_leaf(id, from).await?;
             let found = found.filter(|group| group.family == family && group.gib <= last);
             match (found, next) {
-                (Some(group), _) => return Ok(Some(buffered.map_or(group.gib, |gib| gib.min(group.gib)))),
+                (Some(group), _) => {
+                    return Ok(Some(buffered.map_or(group.gib, |gib| gib.min(group.gib))));
+                }
                 (None, Some(next)) if next.family == family && next.gib <= last => from = next,
                 (None, _) => return Ok(buffered),
             }

@@ -44,9 +44,10 @@ impl<W: World> Pool<W> {
         count: usize,
     ) -> Result<AlignedBuf, IoError> {
         let mut found = self.writer.lists.found.list();
-        let looked = self.lookup_all(Key { family, lba, layer }, count, &mut found, |index, value| {
-            value.map(|pointer| self.found(index, pointer))
-        });
+        let looked =
+            self.lookup_all(Key { family, lba, layer }, count, &mut found, |index, value| {
+                value.map(|pointer| self.found(index, pointer))
+            });
         looked.await.map_err(map_unreadable)?;
         self.count(|counters| counters.blocks_read += count as u64);
         if let ([only], 1) = (&found[..], count)
@@ -69,8 +70,10 @@ impl<W: World> Pool<W> {
     }
 
     fn found(&self, index: usize, pointer: Pointer) -> Found {
-        let (pin, geometry) = pin(&self.space.segments, pointer.location.segment())
-            .unwrap_or_else(|| panic!("the map names {:?}, whose segment is gone", pointer.location));
+        let (pin, geometry) =
+            pin(&self.space.segments, pointer.location.segment()).unwrap_or_else(|| {
+                panic!("the map names {:?}, whose segment is gone", pointer.location)
+            });
         Found { index, pointer, geometry, _pin: pin }
     }
 
@@ -79,7 +82,9 @@ impl<W: World> Pool<W> {
         match self.read_fragments(&blocks[0].geometry, blocks).await? {
             Fragments::Together(sectors) => {
                 let stored = |block: &Found| &sectors[range_within(blocks, block.pointer.location)];
-                blocks.iter().try_for_each(|block| unpack(block, stored(block), &mut out.borrow_mut()))
+                blocks
+                    .iter()
+                    .try_for_each(|block| unpack(block, stored(block), &mut out.borrow_mut()))
             }
             Fragments::Each(stored) => {
                 let mut each = blocks.iter().zip(&stored);
@@ -93,11 +98,15 @@ impl<W: World> Pool<W> {
 
 /// Puts a block that is stored as `stored` to its place in the command's answer.
 fn unpack(block: &Found, stored: &[u8], out: &mut [u8]) -> Result<(), IoError> {
-    let (location, place) = (block.pointer.location, &mut out[block.index * BLOCK_BYTES..][..BLOCK_BYTES]);
+    let (location, place) =
+        (block.pointer.location, &mut out[block.index * BLOCK_BYTES..][..BLOCK_BYTES]);
     if decompress_block(stored, location.codec(), place) {
         return Ok(());
     }
-    Err(IoError::new(Cause::Internal, format!("{location:?} has the right checksum but is no block")))
+    Err(IoError::new(
+        Cause::Internal,
+        format!("{location:?} has the right checksum but is no block"),
+    ))
 }
 
 /// Zeros the blocks of a command that are not among those that were found, which are in order.

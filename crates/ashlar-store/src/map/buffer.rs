@@ -39,7 +39,11 @@ impl RangeKey {
     }
 
     const fn key(self, block: u8) -> Key {
-        Key { family: self.family, lba: Lba(self.range * RANGE_BLOCKS + block as u64), layer: self.layer }
+        Key {
+            family: self.family,
+            lba: Lba(self.range * RANGE_BLOCKS + block as u64),
+            layer: self.layer,
+        }
     }
 
     /// The first leaf that blocks from `lba` on may be in.
@@ -78,7 +82,8 @@ const _: () = assert!(size_of::<Update>() == 16);
 
 impl Update {
     fn new(block: u8, value: Value, epoch: Epoch) -> Self {
-        let (location, crc) = value.map_or((None, 0), |pointer| (Some(pointer.location), pointer.crc));
+        let (location, crc) =
+            value.map_or((None, 0), |pointer| (Some(pointer.location), pointer.crc));
         Update { location, crc, block, epoch }
     }
 
@@ -194,10 +199,17 @@ impl Buffer {
         self.known(family, layer, blocks).count()
     }
 
-    fn known(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> impl Iterator<Item = Key> {
+    fn known(
+        &self,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+    ) -> impl Iterator<Item = Key> {
         let leaves = self.leaves_in(family, blocks).filter(move |(range, _)| range.layer == layer);
         leaves
-            .flat_map(|(range, leaf)| leaf.updates.iter().map(move |update| range.key(update.block)))
+            .flat_map(|(range, leaf)| {
+                leaf.updates.iter().map(move |update| range.key(update.block))
+            })
             .filter(|key| blocks.contains(&key.lba))
     }
 
@@ -210,7 +222,8 @@ impl Buffer {
     ) -> impl Iterator<Item = GroupKey> {
         let holds = move |range: &RangeKey, leaf: &Leaf| {
             let mut updates = leaf.updates.iter().filter(|update| update.location.is_some());
-            range.layer == layer && updates.any(|update| blocks.contains(&range.key(update.block).lba))
+            range.layer == layer
+                && updates.any(|update| blocks.contains(&range.key(update.block).lba))
         };
         let mut last = None;
         self.leaves_in(family, blocks)
@@ -233,9 +246,15 @@ impl Buffer {
 
     /// Groups from `first` on, up to `end`, of which durable deltas say that there is nothing at
     /// some block.
-    pub fn groups_with_settled_absences(&self, first: GroupKey, end: Option<GroupKey>) -> Vec<GroupKey> {
-        let is_absent = |update: &Update| update.epoch == Epoch::Settled && update.location.is_none();
-        let absent = self.leaves_between(first, end).filter(|(_, leaf)| leaf.updates.iter().any(is_absent));
+    pub fn groups_with_settled_absences(
+        &self,
+        first: GroupKey,
+        end: Option<GroupKey>,
+    ) -> Vec<GroupKey> {
+        let is_absent =
+            |update: &Update| update.epoch == Epoch::Settled && update.location.is_none();
+        let absent =
+            self.leaves_between(first, end).filter(|(_, leaf)| leaf.updates.iter().any(is_absent));
         let mut groups: Vec<_> =
             absent.map(|(range, _)| GroupKey::of(range.family, range.key(0).lba)).collect();
         groups.dedup();
@@ -250,7 +269,11 @@ impl Buffer {
         }
     }
 
-    fn leaves_in(&self, family: Family, blocks: &Range<Lba>) -> impl Iterator<Item = (&RangeKey, &Leaf)> {
+    fn leaves_in(
+        &self,
+        family: Family,
+        blocks: &Range<Lba>,
+    ) -> impl Iterator<Item = (&RangeKey, &Leaf)> {
         let end = Lba(blocks.end.0.next_multiple_of(RANGE_BLOCKS));
         self.leaves.range(RangeKey::first(family, blocks.start)..RangeKey::first(family, end))
     }
@@ -280,7 +303,10 @@ impl Buffer {
     pub fn freeze(&mut self) {
         assert!(!self.freezing, "one checkpoint at a time");
         self.epoch = self.epoch.other();
-        assert_eq!(self.counts[self.epoch as usize], 0, "what the last checkpoint wrote has settled");
+        assert_eq!(
+            self.counts[self.epoch as usize], 0,
+            "what the last checkpoint wrote has settled"
+        );
         self.freezing = true;
     }
 
@@ -402,7 +428,8 @@ impl Buffer {
     /// them. Those that were displaced in the meantime are nobody's any more.
     pub fn unsettle(&mut self, entries: &[(Key, Value)]) {
         for (key, value) in entries {
-            if self.forget(key, |update| update.epoch == Epoch::Settled && update.value() == *value) {
+            if self.forget(key, |update| update.epoch == Epoch::Settled && update.value() == *value)
+            {
                 self.put(key, *value, self.epoch);
             }
         }

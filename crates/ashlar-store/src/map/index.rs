@@ -104,9 +104,12 @@ impl Index {
         if let ([only], []) = (&mut leaves[..], &levels[..]) {
             only.below = GroupsBelow { unmerged: true, stacked: true };
         }
-        let unmerged = leaves.iter().filter(|leaf| leaf.below.unmerged).map(|leaf| leaf.first).collect();
+        let unmerged =
+            leaves.iter().filter(|leaf| leaf.below.unmerged).map(|leaf| leaf.first).collect();
         let root = levels.last().unwrap_or(&leaves).first().map(|top| top.pointer);
-        let leaf = |it: Child| (it.first, Leaf { pointer: Some(it.pointer), below: it.below, content: None });
+        let leaf = |it: Child| {
+            (it.first, Leaf { pointer: Some(it.pointer), below: it.below, content: None })
+        };
         let leaves = leaves.into_iter().map(leaf).collect();
         Index { leaves, unmerged, nodes: Nodes::loaded(levels, root), ..Index::default() }
     }
@@ -117,7 +120,9 @@ impl Index {
     pub fn place(&self, group: GroupKey) -> Place<'_> {
         let Some((_, leaf)) = self.leaf_of(group) else { return Place::InMemory(&[]) };
         match (&leaf.content, leaf.pointer) {
-            (Some(content), _) => Place::InMemory(content.groups.get(&group).map_or(&[], Vec::as_slice)),
+            (Some(content), _) => {
+                Place::InMemory(content.groups.get(&group).map_or(&[], Vec::as_slice))
+            }
             (None, Some(pointer)) => Place::Stored(pointer),
             (None, None) => unreachable!("a leaf without a pointer is in memory"),
         }
@@ -175,7 +180,8 @@ impl Index {
         for group in groups {
             *self.held.entry(*group).or_default() += 1;
             if self.leaf_of(*group).is_none() {
-                self.leaves.insert(LOWEST, Leaf { content: Some(Box::default()), ..Leaf::default() });
+                self.leaves
+                    .insert(LOWEST, Leaf { content: Some(Box::default()), ..Leaf::default() });
                 self.in_memory += 1;
             }
         }
@@ -185,7 +191,8 @@ impl Index {
     pub fn missing(&self, groups: &[GroupKey]) -> Vec<(GroupKey, Pointer)> {
         let leaves = groups.iter().filter_map(|group| self.leaf_of(*group));
         let missing = leaves.filter(|(_, leaf)| leaf.content.is_none());
-        let mut missing: Vec<_> = missing.filter_map(|(key, leaf)| Some((key, leaf.pointer?))).collect();
+        let mut missing: Vec<_> =
+            missing.filter_map(|(key, leaf)| Some((key, leaf.pointer?))).collect();
         missing.dedup();
         missing
     }
@@ -240,7 +247,9 @@ impl Index {
     /// The groups of a leaf that is in memory, in order.
     pub fn groups_of(&self, key: GroupKey) -> impl Iterator<Item = (GroupKey, &[Run])> {
         let content = self.leaves.get(&key).and_then(|leaf| leaf.content.as_ref());
-        content.into_iter().flat_map(|it| it.groups.iter().map(|(group, runs)| (*group, runs.as_slice())))
+        content
+            .into_iter()
+            .flat_map(|it| it.groups.iter().map(|(group, runs)| (*group, runs.as_slice())))
     }
 
     /// Changes the runs of a group that is held. One without runs is none.
@@ -296,7 +305,9 @@ impl Index {
     /// The first group of a leaf in memory that is to be merged.
     fn first_unmerged(&self, key: GroupKey) -> Option<GroupKey> {
         let mut groups = self.groups_of(key);
-        groups.find(|(group, runs)| below(runs).unmerged && !self.unmergeable.contains(group)).map(|it| it.0)
+        groups
+            .find(|(group, runs)| below(runs).unmerged && !self.unmergeable.contains(group))
+            .map(|it| it.0)
     }
 
     fn note_unmerged(&mut self, key: GroupKey) {
@@ -360,7 +371,11 @@ impl Index {
         self.note_unmerged(key);
         let rest_key = rest.first_key_value().map(|(group, _)| *group);
         if let Some(rest_key) = rest_key {
-            self.put_in_memory(rest_key, GroupsBelow::default(), Content { groups: rest, is_dirty: true });
+            self.put_in_memory(
+                rest_key,
+                GroupsBelow::default(),
+                Content { groups: rest, is_dirty: true },
+            );
             if was_unmerged {
                 self.unmerged.insert(rest_key);
             }
@@ -385,7 +400,9 @@ impl Index {
     /// more.
     pub fn leaf_moved(&mut self, group: GroupKey, from: Pointer, to: Pointer) -> bool {
         let leaf = self.leaves.range_mut(..=group).next_back();
-        let Some((key, leaf)) = leaf.filter(|(_, leaf)| leaf.pointer == Some(from)) else { return false };
+        let Some((key, leaf)) = leaf.filter(|(_, leaf)| leaf.pointer == Some(from)) else {
+            return false;
+        };
         leaf.pointer = Some(to);
         let key = *key;
         self.nodes.touch(key);

@@ -37,8 +37,9 @@ pub(crate) struct MapNeed {
 impl MapNeed {
     /// Of these shards, if a group of the leaf `merged` was merged last.
     pub fn of(shards: &[Shard], merged: (ShardId, GroupKey), buffer_bytes_max: usize) -> Self {
-        let id_of =
-            |which: fn(&Shard) -> bool| shards.iter().find(|shard| which(shard)).map(|shard| shard.id);
+        let id_of = |which: fn(&Shard) -> bool| {
+            shards.iter().find(|shard| which(shard)).map(|shard| shard.id)
+        };
         let fullest = shards.iter().max_by_key(|shard| shard.buffer.settled_len());
         let buffer_bytes: usize = shards.iter().map(|shard| shard.buffer.bytes()).sum();
         MapNeed {
@@ -80,7 +81,12 @@ impl MapNeed {
 /// The first leaf after `after`, going round, with a group that is to be merged.
 fn next_unmerged(shards: &[Shard], after: (ShardId, GroupKey)) -> Option<(ShardId, GroupKey)> {
     let first = |shard: &Shard, from: Bound<GroupKey>| {
-        shard.index.unmerged().range((from, Bound::Unbounded)).next().map(|group| (shard.id, *group))
+        shard
+            .index
+            .unmerged()
+            .range((from, Bound::Unbounded))
+            .next()
+            .map(|group| (shard.id, *group))
     };
     let (before, from) = shards.split_at(usize::from(after.0.0));
     let (same, later) = from.split_first()?;

@@ -7,8 +7,8 @@ use ashlar_block::Lba;
 use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS, ShardId};
 use ashlar_format::location::{Pointer, SegmentId};
 use ashlar_format::page::{
-    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, StoredLeaf, StoredRun, Value, group_bytes,
-    run_with_group_bytes,
+    CUT_BYTES, LEAF_BYTES_MAX, PageEntry, RUN_BYTES_MAX, Run, StoredLeaf, StoredRun, Value,
+    group_bytes, run_with_group_bytes,
 };
 
 use super::buffer::Buffer;
@@ -23,7 +23,8 @@ pub const HIDDEN_SINGLY_MAX: u64 = 128;
 /// Bytes of a group's runs in its leaf from which it is crowded: it has to be merged before it gets
 /// another run, and no cut is added to it.
 const CROWDED_BYTES: usize = LEAF_BYTES_MAX / 2;
-const _: () = assert!(CROWDED_BYTES + RUN_BYTES_MAX + CUT_BYTES <= LEAF_BYTES_MAX, "a leaf holds any group");
+const _: () =
+    assert!(CROWDED_BYTES + RUN_BYTES_MAX + CUT_BYTES <= LEAF_BYTES_MAX, "a leaf holds any group");
 
 /// A part of the map that one reactor owns.
 pub struct Shard {
@@ -87,17 +88,26 @@ impl Shard {
             Place::InMemory(runs) => {
                 let says = |run: &Run| match run.cuts(key.layer, block) {
                     true => Says::Nothing,
-                    false => run.page_of(block).map_or(Says::AskOlder, |page| Says::AskPage(page.pointer)),
+                    false => run
+                        .page_of(block)
+                        .map_or(Says::AskOlder, |page| Says::AskPage(page.pointer)),
                 };
                 look_in(runs.iter().map(says), key.layer, block, pages)
             }
             Place::Stored(pointer) => {
-                let Some(leaf) = pages.leaf(pointer) else { return Look::Needs(Needed::Leaf(pointer)) };
+                let Some(leaf) = pages.leaf(pointer) else {
+                    return Look::Needs(Needed::Leaf(pointer));
+                };
                 let says = |run: StoredRun<'_>| match run.cuts(key.layer, block) {
                     true => Says::Nothing,
                     false => run.page_of(block).map_or(Says::AskOlder, Says::AskPage),
                 };
-                look_in(leaf.runs_of(group).into_iter().flatten().map(says), key.layer, block, pages)
+                look_in(
+                    leaf.runs_of(group).into_iter().flatten().map(says),
+                    key.layer,
+                    block,
+                    pages,
+                )
             }
         }
     }
@@ -145,7 +155,8 @@ impl Shard {
             Place::InMemory(runs) => !runs.is_empty(),
             Place::Stored(_) => true,
         };
-        may_have_runs || self.buffer.groups_that_hold(group.family, layer, blocks).next() == Some(group)
+        may_have_runs
+            || self.buffer.groups_that_hold(group.family, layer, blocks).next() == Some(group)
     }
 
     /// Hides what the runs of `group` say of `blocks`.
@@ -158,7 +169,9 @@ impl Shard {
             return;
         }
         if end - first <= HIDDEN_SINGLY_MAX || self.is_crowded(group) {
-            mine.for_each(|lba| self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger));
+            mine.for_each(|lba| {
+                self.set(Key { family: group.family, lba: Lba(lba), layer }, None, ledger)
+            });
             return;
         }
         if mine.next().is_none() {
@@ -225,7 +238,9 @@ impl Shard {
     /// The first group from `from` on, in a leaf that is held, of which anything may be hidden.
     pub fn next_mergeable(&self, leaf: GroupKey, from: GroupKey) -> Option<GroupKey> {
         let mut groups = self.index.groups_of(leaf).filter(|(group, _)| *group >= from);
-        groups.find(|(group, runs)| runs.len() > 1 || self.buffer.knows_of(group)).map(|(group, _)| group)
+        groups
+            .find(|(group, runs)| runs.len() > 1 || self.buffer.knows_of(group))
+            .map(|(group, _)| group)
     }
 
     /// Forgets what durable deltas say is absent in groups without runs: it hides nothing. Of those
@@ -290,7 +305,9 @@ fn look_in(runs: impl Iterator<Item = Says>, layer: Layer, block: u32, pages: &i
             Says::AskPage(pointer) => pointer,
         };
         let Some(entries) = pages.page(pointer) else { return Look::Needs(Needed::Page(pointer)) };
-        if let Ok(at) = entries.binary_search_by_key(&(block, layer), |entry| (entry.block, entry.layer)) {
+        if let Ok(at) =
+            entries.binary_search_by_key(&(block, layer), |entry| (entry.block, entry.layer))
+        {
             return Look::Value(entries[at].value);
         }
     }

@@ -12,7 +12,9 @@ use ashlar_format::root::{MemberRecord, MemberState, Root};
 use ashlar_format::superblock::{DriveClass, Superblock};
 use ashlar_raid::{DriveLayout, Member};
 
-use crate::members::create::{DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock};
+use crate::members::create::{
+    DRIVES_MAX, drive_bytes_min, layout, random_uuid, wipe, write_superblock,
+};
 use crate::members::{OPEN_ANSWER_MAX, has_never_had_a_root};
 use crate::pool::Pool;
 use crate::space::segments::Stripe;
@@ -119,7 +121,10 @@ impl<W: World> Pool<W> {
 
     /// A root can name one new member at a time: until it does, the one before is to be waited for.
     pub fn joins_none(&self) -> Result<(), AddError> {
-        self.membership.joining.get().map_or(Ok(()), |joining| Err(AddError::Joining(joining.record.drive)))
+        self.membership
+            .joining
+            .get()
+            .map_or(Ok(()), |joining| Err(AddError::Joining(joining.record.drive)))
     }
 
     /// Whether the drive carries the pool's label and nothing else of it: it was being added when
@@ -128,9 +133,11 @@ impl<W: World> Pool<W> {
     pub async fn was_about_to_be_added(&self, superblock: &Superblock, device: &W::Device) -> bool {
         let uuid = superblock.drive_uuid;
         let names = |root: &Root| root.members.iter().any(|member| member.uuid == uuid);
-        let is_joining = self.membership.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
-        let is_named =
-            is_joining || names(&self.checkpoint.roots.newest()) || names(&self.checkpoint.roots.begun());
+        let is_joining =
+            self.membership.joining.get().is_some_and(|joining| joining.record.uuid == uuid);
+        let is_named = is_joining
+            || names(&self.checkpoint.roots.newest())
+            || names(&self.checkpoint.roots.begun());
         superblock.pool == self.identity.pool && !is_named && has_never_had_a_root(device).await
     }
 
@@ -139,7 +146,8 @@ impl<W: World> Pool<W> {
     pub fn open_losses(&self) -> Vec<MemberRecord> {
         let (root, leaving) = (self.checkpoint.roots.newest(), self.membership.leaving.borrow());
         let is_open = |lost: &&MemberRecord| {
-            let works = |it: &MemberRecord| it.uuid == lost.uuid && self.array.working(it.drive).is_some();
+            let works =
+                |it: &MemberRecord| it.uuid == lost.uuid && self.array.working(it.drive).is_some();
             !lost.made_good && !leaving.contains(&lost.drive) && !root.members.iter().any(works)
         };
         let mut open: Vec<MemberRecord> = root.members.iter().filter(is_open).copied().collect();
@@ -215,11 +223,18 @@ impl<W: World> Pool<W> {
     /// The next root names the drive, and may have segments on it. `was`: the identity that it had,
     /// if it comes back. `makes_good`: that of the lost member for which there is a drive more with
     /// this one.
-    pub fn join(&self, superblock: &Superblock, was: Option<DriveUuid>, makes_good: Option<DriveUuid>) {
-        let (drive, uuid, root) = (superblock.drive, superblock.drive_uuid, self.checkpoint.roots.newest());
+    pub fn join(
+        &self,
+        superblock: &Superblock,
+        was: Option<DriveUuid>,
+        makes_good: Option<DriveUuid>,
+    ) {
+        let (drive, uuid, root) =
+            (superblock.drive, superblock.drive_uuid, self.checkpoint.roots.newest());
         let since = RootGeneration(root.generation.0 + 1);
         let (state, made_good, given_up) = (MemberState::Present, false, false);
-        let record = MemberRecord { drive, uuid, state, made_good, given_up, since, parity_used: 0 };
+        let record =
+            MemberRecord { drive, uuid, state, made_good, given_up, since, parity_used: 0 };
         self.membership.joining.set(Some(Joining { record, was, makes_good }));
         let members = root.identities(root.counted()) + usize::from(was.is_none());
         let stripe = Stripe::of(self.identity.level, members);

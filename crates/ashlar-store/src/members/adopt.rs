@@ -67,7 +67,8 @@ struct Kept<'a, W: World> {
 
 impl<W: World> Drop for Kept<'_, W> {
     fn drop(&mut self) {
-        let chunks = self.columns.iter().map(|column| ChunkAddr { drive: self.drive, chunk: column.chunk });
+        let chunks =
+            self.columns.iter().map(|column| ChunkAddr { drive: self.drive, chunk: column.chunk });
         self.pool.space.segments.borrow_mut().give_back(chunks);
     }
 }
@@ -120,7 +121,8 @@ impl<W: World> Pool<W> {
     /// Those of the columns that are still held are those of the `new` drive: how many they are.
     fn adopt_now(&self, from: DriveId, new: DriveId, columns: &[HeldColumn], held: &Held) -> u64 {
         let mut segments = self.space.segments.borrow_mut();
-        let adopts = |column: &&HeldColumn| segments.adopt(from, new, **column, |segment| held.has(segment));
+        let adopts =
+            |column: &&HeldColumn| segments.adopt(from, new, **column, |segment| held.has(segment));
         let adopted = columns.iter().filter(adopts).count();
         self.jobs.relocation.moved(adopted);
         adopted as u64
@@ -141,8 +143,9 @@ impl<W: World> Pool<W> {
     /// Returns while no checkpoint is on its way: whether the next one has room for what so many
     /// more columns change. The first one names the drive, and may take what is left.
     async fn leaves_have_room(&self, columns: usize, at_a_time: usize) -> Result<bool, IoError> {
-        let has_room =
-            || self.membership.joining.get().is_some() || self.admit_request(Request::Change).is_ok();
+        let has_room = || {
+            self.membership.joining.get().is_some() || self.admit_request(Request::Change).is_ok()
+        };
         self.between_checkpoints().await?;
         while self.jobs.relocation.unsettled_columns() > at_a_time - columns && has_room() {
             self.checkpoint_unless_hung().await?;

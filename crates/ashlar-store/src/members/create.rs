@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use ashlar_block::{
-    AlignedBuf, ByteSize, Clock, Device, DeviceError, DriveId, DriveUuid, Durability, InvalidName, PoolUuid,
-    SECTOR_BYTES, World, check_name, within,
+    AlignedBuf, ByteSize, Clock, Device, DeviceError, DriveId, DriveUuid, Durability, InvalidName,
+    PoolUuid, SECTOR_BYTES, World, check_name, within,
 };
 use ashlar_format::catalog::Catalog;
 use ashlar_format::features::Features;
@@ -99,7 +99,9 @@ pub enum CreateError {
         error: Failure,
     },
     /// A file-backed drive cannot be written.
-    #[error("the file system under a file-backed drive is full: make room there, then create the pool again")]
+    #[error(
+        "the file system under a file-backed drive is full: make room there, then create the pool again"
+    )]
     FileSystemFull,
     /// Writing the first checkpoint failed.
     #[error("{0}")]
@@ -124,7 +126,8 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
     let chunk_bytes = new.chunk_bytes.map_or_else(|| chunk_bytes(smallest, holds), u64::from);
     if !holds(chunk_bytes) {
         let largest = largest(chunk_bytes);
-        let (segments, segments_allowed) = (largest.segments_of(chunks(chunk_bytes)), largest.segments());
+        let (segments, segments_allowed) =
+            (largest.segments_of(chunks(chunk_bytes)), largest.segments());
         return Err(CreateError::TooManySegments { segments, segments_allowed });
     }
     let layout = |size: &u64| layout(*size, chunk_bytes);
@@ -139,7 +142,11 @@ fn plan(new: &NewPool, sizes: &[u64]) -> Result<Plan, CreateError> {
 pub(crate) fn layout(size_bytes: u64, chunk_bytes: u64) -> DriveLayout {
     let chunks_start = Superblock::CHUNKS_START;
     let room = size_bytes.saturating_sub(chunks_start + Superblock::TAIL_BYTES);
-    DriveLayout { chunks_start, chunk_bytes: chunk_bytes as u32, chunk_count: (room / chunk_bytes) as u32 }
+    DriveLayout {
+        chunks_start,
+        chunk_bytes: chunk_bytes as u32,
+        chunk_count: (room / chunk_bytes) as u32,
+    }
 }
 
 /// Bytes of the smallest drive that is of use.
@@ -172,8 +179,10 @@ pub async fn create<W: World>(
     let sizes: Vec<u64> = drives.iter().map(Device::size_bytes).collect();
     let plan = plan(new, &sizes)?;
     let superblocks = superblocks(world, new, &plan, &drives);
-    let wiped =
-        drives.iter().enumerate().map(|(index, drive)| in_time(world, index, wipe(drive, sizes[index])));
+    let wiped = drives
+        .iter()
+        .enumerate()
+        .map(|(index, drive)| in_time(world, index, wipe(drive, sizes[index])));
     join_all(wiped).await.into_iter().collect::<Result<(), _>>()?;
     let pool = new_pool(world, &superblocks, drives);
     checkpoint(&pool).await?;
@@ -198,7 +207,12 @@ async fn in_time(
     done.map_err(|error| CreateError::Drive { index, error })
 }
 
-fn superblocks<W: World>(world: &W, new: &NewPool, plan: &Plan, drives: &[W::Device]) -> Vec<Superblock> {
+fn superblocks<W: World>(
+    world: &W,
+    new: &NewPool,
+    plan: &Plan,
+    drives: &[W::Device],
+) -> Vec<Superblock> {
     let mut secret = Secret([0; 32]);
     world.fill_random(&mut secret.0);
     let pool = PoolUuid(random_uuid(world));
@@ -249,7 +263,10 @@ pub async fn wipe<D: Device>(drive: &D, size_bytes: u64) -> Result<(), DeviceErr
 
 /// Writes all copies of a superblock, the first one last. The one inside comes first: it says where
 /// the second one is, should the drive grow before the first one is there.
-pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> Result<(), DeviceError> {
+pub async fn write_superblock<D: Device>(
+    drive: &D,
+    superblock: &Superblock,
+) -> Result<(), DeviceError> {
     let sector = AlignedBuf::copy_of(&superblock.encode()).freeze();
     let [first, second, inside] = Superblock::offsets(superblock.drive_bytes);
     for offset in [inside, second, first] {
@@ -259,11 +276,16 @@ pub async fn write_superblock<D: Device>(drive: &D, superblock: &Superblock) -> 
 }
 
 /// The empty pool, before its first root is written.
-fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Device>) -> Rc<Pool<W>> {
+fn new_pool<W: World>(
+    world: &W,
+    superblocks: &[Superblock],
+    drives: Vec<W::Device>,
+) -> Rc<Pool<W>> {
     let incarnation = Incarnation(world.random_u64());
     let root = root_before_the_first(superblocks, incarnation);
     let first = &superblocks[0];
-    let chunks = superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
+    let chunks =
+        superblocks.iter().map(|superblock| (superblock.drive, superblock.layout.chunk_count));
     let stripe = Stripe::of(first.level(), superblocks.len());
     let members = drives.into_iter().zip(superblocks);
     let members = members
@@ -275,7 +297,12 @@ fn new_pool<W: World>(world: &W, superblocks: &[Superblock], drives: Vec<W::Devi
         identity: Identity::of(first),
         incarnation,
         array: Rc::new(Array::new(members).with_clock(clock_of(world))),
-        segments: Segments::new(stripe, first.layout.rows(), chunks, Numbers::fresh(first.segment_numbers)),
+        segments: Segments::new(
+            stripe,
+            first.layout.rows(),
+            chunks,
+            Numbers::fresh(first.segment_numbers),
+        ),
         table: TableTrees::default(),
         shards: (0..SHARD_COUNT as u8).map(|id| Shard::new(ShardId(id))).collect(),
         lsns: LsnTracker::new(root.next_lsn),
@@ -317,10 +344,13 @@ fn root_before_the_first(superblocks: &[Superblock], incarnation: Incarnation) -
 /// Writes a root to all drives.
 async fn checkpoint<W: World>(pool: &Pool<W>) -> Result<(), CreateError> {
     match select(pin!(pool.checkpoint(true)), pin!(pool.array.lacks_room())).await {
-        Either::Left((done, _)) => done.map_err(|error| CreateError::Checkpoint(error.to_string()))?,
+        Either::Left((done, _)) => {
+            done.map_err(|error| CreateError::Checkpoint(error.to_string()))?
+        }
         Either::Right(_) => return Err(CreateError::FileSystemFull),
     }
-    let failure = |index: usize| Some((index, pool.array.member(DriveId(index as u16))?.failure()?));
+    let failure =
+        |index: usize| Some((index, pool.array.member(DriveId(index as u16))?.failure()?));
     let drives = pool.checkpoint.roots.newest().members.len();
     match (0..drives).find_map(failure) {
         Some((index, error)) => Err(CreateError::Drive { index, error }),

@@ -102,7 +102,12 @@ impl<W: World> Pool<W> {
     }
 
     /// Writes the superblock of a drive that is larger. `None`: it is not what it should be.
-    async fn write_larger(&self, drive: DriveId, layout: DriveLayout, drive_bytes: u64) -> Option<()> {
+    async fn write_larger(
+        &self,
+        drive: DriveId,
+        layout: DriveLayout,
+        drive_bytes: u64,
+    ) -> Option<()> {
         let uuid = self.uuid_of(drive)?;
         let before = self.superblock_of_member(drive, uuid).await?;
         let generation = before.generation + 1;

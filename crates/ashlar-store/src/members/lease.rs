@@ -162,7 +162,8 @@ impl<W: World> Pool<W> {
     fn never_holds(&self) -> Option<String> {
         let working = self.array.working_count();
         let too_few = working == 0 || working < self.looks_needed(working);
-        let too_few = too_few.then(|| "too few drives are left to confirm this machine's lease".to_owned());
+        let too_few =
+            too_few.then(|| "too few drives are left to confirm this machine's lease".to_owned());
         self.membership.lease.loss().map(|loss| loss.text()).or(too_few)
     }
 
@@ -204,7 +205,8 @@ impl<W: World> Pool<W> {
             since = (!self.array.is_permitted()).then(|| since.unwrap_or(now));
             if since.is_some_and(|since| now.since(since) > longest) {
                 let seconds = longest.as_secs();
-                let why = format!("too few drives have confirmed this machine's lease for {seconds} s");
+                let why =
+                    format!("too few drives have confirmed this machine's lease for {seconds} s");
                 return IoError::new(Cause::WriteFault, why);
             }
             self.world.sleep(HEARTBEAT_INTERVAL).await;
@@ -218,8 +220,9 @@ impl<W: World> Pool<W> {
         }
         self.membership.lease.is_ending.set(true);
         self.membership.lease.notify.notify_waiters();
-        let ended =
-            wait_for(&self.membership.lease.notify, || self.membership.lease.has_ended.get().then_some(()));
+        let ended = wait_for(&self.membership.lease.notify, || {
+            self.membership.lease.has_ended.get().then_some(())
+        });
         if within(&self.world, HAND_BACK_MAX, ended).await.is_none() {
             tracing::warn!(
                 pool = self.name(),

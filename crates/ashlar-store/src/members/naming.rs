@@ -11,7 +11,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use ashlar_block::{AlignedBuf, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within};
+use ashlar_block::{
+    AlignedBuf, DriveId, DriveUuid, InvalidName, IoError, World, check_name, within,
+};
 use ashlar_format::superblock::Superblock;
 use futures_util::future::join_all;
 
@@ -67,7 +69,9 @@ impl Label {
 }
 
 /// The superblock that says the name of a pool, of those of its drives.
-pub fn newest_label<'a>(superblocks: impl IntoIterator<Item = &'a Superblock>) -> Option<&'a Superblock> {
+pub fn newest_label<'a>(
+    superblocks: impl IntoIterator<Item = &'a Superblock>,
+) -> Option<&'a Superblock> {
     superblocks.into_iter().max_by_key(|superblock| (superblock.generation, &superblock.pool_name))
 }
 
@@ -171,7 +175,8 @@ impl<W: World> Pool<W> {
         let own = superblocks.iter().filter(|superblock| superblock.secret == self.identity.secret);
         own.for_each(|superblock| self.identity.naming.note(superblock.generation));
         let is_behind = |superblock: &&Superblock| superblock.pool_name != label.name;
-        let behind: Vec<DriveId> = superblocks.iter().filter(is_behind).map(|behind| behind.drive).collect();
+        let behind: Vec<DriveId> =
+            superblocks.iter().filter(is_behind).map(|behind| behind.drive).collect();
         if !behind.is_empty() && self.halt.check().is_ok() && self.is_still_held().await.is_ok() {
             self.write_labels(&label, &behind).await;
         }
@@ -181,7 +186,8 @@ impl<W: World> Pool<W> {
     async fn write_labels(&self, label: &Label, drives: &[DriveId]) -> bool {
         self.identity.naming.is_changing.set(true);
         let one = |drive| async move {
-            let written = within(&self.world, OPEN_ANSWER_MAX, self.write_label(label, drive)).await;
+            let written =
+                within(&self.world, OPEN_ANSWER_MAX, self.write_label(label, drive)).await;
             (drive, written.unwrap_or(Copies::None))
         };
         let written = join_all(drives.iter().copied().map(one)).await;
@@ -200,7 +206,9 @@ impl<W: World> Pool<W> {
     /// The second copy first: what was right in the other one is there until it is written.
     async fn write_label(&self, label: &Label, drive: DriveId) -> Copies {
         let Some(uuid) = self.uuid_of(drive) else { return Copies::None };
-        let Some(superblock) = self.superblock_of_member(drive, uuid).await else { return Copies::None };
+        let Some(superblock) = self.superblock_of_member(drive, uuid).await else {
+            return Copies::None;
+        };
         let [first, second, inside] = Superblock::offsets(superblock.drive_bytes);
         let sector = AlignedBuf::copy_of(&label.on(superblock).encode()).freeze();
         if !self.array.rewrite_raw(drive, second, sector.clone()).await {
@@ -213,11 +221,16 @@ impl<W: World> Pool<W> {
     }
 
     /// What the drive says that it is, by the newer of its two copies.
-    pub async fn superblock_of_member(&self, drive: DriveId, uuid: DriveUuid) -> Option<Superblock> {
+    pub async fn superblock_of_member(
+        &self,
+        drive: DriveId,
+        uuid: DriveUuid,
+    ) -> Option<Superblock> {
         let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await.says;
         let size_bytes = self.array.working(drive)?.used_bytes();
         let size_bytes = first.as_ref().map_or(size_bytes, |says| says.drive_bytes);
-        let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await.says;
+        let second =
+            self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await.says;
         first.into_iter().chain(second).max_by_key(|says| says.generation)
     }
 

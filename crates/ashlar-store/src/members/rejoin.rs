@@ -18,7 +18,8 @@
 use std::collections::BTreeSet;
 
 use ashlar_block::{
-    AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World, within,
+    AlignedBuf, Device, DeviceError, DriveId, DriveUuid, Durability, IoError, SECTOR_BYTES, World,
+    within,
 };
 use ashlar_format::root::{MemberRecord, Root};
 use ashlar_format::superblock::Superblock;
@@ -28,7 +29,8 @@ use crate::members::add::AddError;
 use crate::members::adopt::Held;
 use crate::members::create::{random_uuid, write_superblock};
 use crate::members::{
-    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses_by_root, read_roots,
+    FoundDrive, OPEN_ANSWER_MAX, has_gone_another_way, has_never_had_a_root, losses_by_root,
+    read_roots,
 };
 use crate::pool::Pool;
 use crate::recovery::OpenError;
@@ -130,7 +132,8 @@ impl<W: World> Pool<W> {
         let lost = drives.into_iter().filter(|drive| self.array.working(*drive).is_none());
         lost.for_each(|drive| self.array.remove(drive));
         // One that was joining when it halted: who looks for it must be able to open it.
-        let joining = self.membership.joining.get().filter(|joining| !self.is_member(joining.record.drive));
+        let joining =
+            self.membership.joining.get().filter(|joining| !self.is_member(joining.record.drive));
         joining.into_iter().for_each(|joining| self.array.remove(joining.record.drive));
     }
 
@@ -167,14 +170,17 @@ impl<W: World> Pool<W> {
         self.membership.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
         self.is_still_held().await?;
         let written = write_superblock(&device, &superblock);
-        within(&self.world, OPEN_ANSWER_MAX, written).await.ok_or(RejoinError::NoAnswer(drive))??;
+        within(&self.world, OPEN_ANSWER_MAX, written)
+            .await
+            .ok_or(RejoinError::NoAnswer(drive))??;
         let columns = self.columns_held(drive, &held).await;
         self.between_checkpoints().await?;
         let (new, layout) = (superblock.drive, superblock.layout);
         self.array.remove(drive);
         self.array.add(new, Member::new(device, layout).using(superblock.drive_bytes));
         // The drive that made up for it makes up for another from now on, if one is missed.
-        let makes_good = self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
+        let makes_good =
+            self.open_losses().first().filter(|_| record.made_good).map(|lost| lost.uuid);
         self.join(&superblock, Some(record.uuid), makes_good);
         let adopted = self.adopt(&record, new, columns, &held).await;
         self.try_unreadable_again();
@@ -184,13 +190,18 @@ impl<W: World> Pool<W> {
             Err(error) => Err(error),
         };
         let uuid = superblock.drive_uuid;
-        let columns_kept = named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
+        let columns_kept =
+            named.map_err(|error| AddError::Unsettled { drive: new, uuid, error })?;
         Ok(Rejoined { drive: new, uuid, columns_kept })
     }
 
     /// Makes sure that the drive is the pool's, and nobody else's, from now on. Returns what it
     /// holds.
-    async fn claim(&self, member: &MemberRecord, found: &FoundDrive<W::Device>) -> Result<Held, RejoinError> {
+    async fn claim(
+        &self,
+        member: &MemberRecord,
+        found: &FoundDrive<W::Device>,
+    ) -> Result<Held, RejoinError> {
         let no_answer = || RejoinError::NoAnswer(member.drive);
         let held = async || {
             let held = self.held_by(member, found);
@@ -215,7 +226,8 @@ impl<W: World> Pool<W> {
     /// machine that goes on with the pool.
     async fn erase_strays(&self, device: &W::Device) -> Result<(), DeviceError> {
         for stray in read_roots(device, self.identity.pool).await {
-            if !self.checkpoint.roots.newest().descends_from(stray.incarnation(), stray.generation) {
+            if !self.checkpoint.roots.newest().descends_from(stray.incarnation(), stray.generation)
+            {
                 let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
                 device
                     .write(Superblock::root_offset(stray.generation.0), nothing, Durability::Stable)
@@ -233,14 +245,22 @@ impl<W: World> Pool<W> {
             return false;
         }
         let is_unchanged = (superblock.drive, superblock.drive_uuid) == (member.drive, member.uuid);
-        is_unchanged || self.membership.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
+        is_unchanged
+            || self.membership.renamings.borrow().get(&superblock.drive_uuid) == Some(&member.uuid)
     }
 
     /// The member, once a root says that it is lost: before that, what was written without it may
     /// not be durable.
     async fn lost_member(&self, drive: DriveId) -> Result<MemberRecord, RejoinError> {
-        let record =
-            || self.checkpoint.roots.newest().members.iter().find(|member| member.drive == drive).copied();
+        let record = || {
+            self.checkpoint
+                .roots
+                .newest()
+                .members
+                .iter()
+                .find(|member| member.drive == drive)
+                .copied()
+        };
         let known = record().ok_or(RejoinError::NotMember(drive))?;
         if !known.state.takes_part() {
             return Ok(known);
@@ -259,8 +279,9 @@ impl<W: World> Pool<W> {
         found: &FoundDrive<W::Device>,
     ) -> Result<Held, RejoinError> {
         let roots = read_roots(&found.device, self.identity.pool).await;
-        let is_on_line =
-            |own: &&Root| self.checkpoint.roots.newest().descends_from(own.incarnation(), own.generation);
+        let is_on_line = |own: &&Root| {
+            self.checkpoint.roots.newest().descends_from(own.incarnation(), own.generation)
+        };
         if let Some(other) = roots.last().filter(|last| !is_on_line(last)) {
             let parity = self.identity.level.parity();
             if has_gone_another_way(other, &self.checkpoint.roots.newest(), parity) {
@@ -306,7 +327,11 @@ fn names_present(root: &Root, member: &MemberRecord) -> bool {
 
 /// Whether `root` lets the pool be opened with those of its drives that work and the ones that are
 /// `back`.
-fn could_open<W: World>(pool: &Pool<W>, root: &Root, back: &BTreeSet<DriveUuid>) -> Result<(), OpenError> {
+fn could_open<W: World>(
+    pool: &Pool<W>,
+    root: &Root,
+    back: &BTreeSet<DriveUuid>,
+) -> Result<(), OpenError> {
     let parity = pool.identity.level.parity();
     let is_there = |member: &MemberRecord| {
         let works = pool.array.working(member.drive).is_some();

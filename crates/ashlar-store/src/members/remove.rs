@@ -169,8 +169,14 @@ impl<W: World> Pool<W> {
     /// Whether the drive can be removed now.
     pub fn may_remove_drive(&self, drive: DriveId) -> Result<(), RemoveError> {
         self.halt.check()?;
-        let state =
-            self.checkpoint.roots.newest().members.iter().find(|it| it.drive == drive).map(|it| it.state);
+        let state = self
+            .checkpoint
+            .roots
+            .newest()
+            .members
+            .iter()
+            .find(|it| it.drive == drive)
+            .map(|it| it.state);
         match state.ok_or(RemoveError::NotMember(drive))? {
             MemberState::Absent => Err(RemoveError::Lost(drive)),
             MemberState::Present | MemberState::Leaving if self.array.working(drive).is_none() => {
@@ -191,7 +197,8 @@ impl<W: World> Pool<W> {
         }
         self.checkpoint_unless_hung().await?;
         // The root without it may have been on its way.
-        let stays = self.checkpoint.roots.newest().members.iter().any(|member| member.drive == drive);
+        let stays =
+            self.checkpoint.roots.newest().members.iter().any(|member| member.drive == drive);
         if stays { Ok(()) } else { Err(RemoveError::NotMember(drive)) }
     }
 
@@ -222,7 +229,8 @@ impl<W: World> Pool<W> {
     /// Lets go of those of the members `before` that the newest root does not name.
     pub fn let_go_of_drives(&self, before: &[MemberRecord]) {
         let root = self.checkpoint.roots.newest();
-        let is_gone = |member: &&MemberRecord| root.members.iter().all(|it| it.drive != member.drive);
+        let is_gone =
+            |member: &&MemberRecord| root.members.iter().all(|it| it.drive != member.drive);
         for MemberRecord { drive, uuid, .. } in before.iter().filter(is_gone) {
             let stripe = Stripe::of(self.identity.level, root.identities(root.counted()));
             self.membership.leaving.borrow_mut().remove(drive);

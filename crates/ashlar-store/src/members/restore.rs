@@ -74,7 +74,8 @@ pub async fn restore_label<D: Device>(drive: &D) -> Result<Superblock, RestoreEr
     let label = label_to_restore(drive).await?;
     let end = Superblock::second_offset(label.drive_bytes) + SECTOR_BYTES as u64;
     let layout = label.layout;
-    let chunks_end = layout.chunks_start + u64::from(layout.chunk_count) * u64::from(layout.chunk_bytes);
+    let chunks_end =
+        layout.chunks_start + u64::from(layout.chunk_count) * u64::from(layout.chunk_bytes);
     let tail = chunks_end.max(end - Superblock::TAIL_BYTES);
     for range in [0..Superblock::root_offset(0), tail..end] {
         let zeros = AlignedBuf::zeroed((range.end - range.start) as usize).freeze();

@@ -52,7 +52,9 @@ impl<W: World> Pool<W> {
                 );
                 // The others, too: whatever connects them all may have stopped, and no more than
                 // this drive is asked now.
-                probes.extend(self.array.working_drives().into_iter().map(|drive| self.array.probe(drive)));
+                probes.extend(
+                    self.array.working_drives().into_iter().map(|drive| self.array.probe(drive)),
+                );
             }
             if let Some((drive, lasts)) = self.too_silent_drive() {
                 self.array.give_up_silent(drive, lasts);
@@ -64,7 +66,8 @@ impl<W: World> Pool<W> {
     /// with the reason. By then it would have been given up, if that is allowed and the pool could
     /// do without it.
     pub async fn hangs(&self) -> IoError {
-        let (hangs, uncertain) = (pin!(self.drive_hangs()), pin!(self.stays_uncertain(OPEN_ANSWER_MAX)));
+        let (hangs, uncertain) =
+            (pin!(self.drive_hangs()), pin!(self.stays_uncertain(OPEN_ANSWER_MAX)));
         select(hangs, uncertain).await.factor_first().0
     }
 

@@ -145,7 +145,8 @@ fn striped(root: &Root) -> Root {
 
 /// What becomes of a pool when these drives are given, each with its newest root.
 fn verdict(given: &[(u16, &Root)], newest: &Root, parity: usize) -> Result<(), OpenError> {
-    let drives = given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
+    let drives =
+        given.iter().map(|(drive, _)| FoundDrive { superblock: superblock(*drive), device: () });
     let roots: Vec<Vec<Root>> = given.iter().map(|(_, root)| vec![striped(root)]).collect();
     let (chosen, diverged) = sort_out(drives.collect(), &roots, striped(newest));
     agree(&chosen, &diverged, parity, OpenPolicy::Degraded)
@@ -153,7 +154,8 @@ fn verdict(given: &[(u16, &Root)], newest: &Root, parity: usize) -> Result<(), O
 
 /// What becomes of a pool whose members with this root are given, under this policy.
 fn verdict_under(policy: OpenPolicy, given: &[u16], root: &Root) -> Result<(), OpenError> {
-    let drives = given.iter().map(|drive| FoundDrive { superblock: superblock(*drive), device: () });
+    let drives =
+        given.iter().map(|drive| FoundDrive { superblock: superblock(*drive), device: () });
     let roots = vec![vec![striped(root)]; given.len()];
     let (chosen, diverged) = sort_out(drives.collect(), &roots, striped(root));
     agree(&chosen, &diverged, 2, policy)
@@ -176,17 +178,23 @@ fn who_may_be_missing_hangs_on_what_was_said() {
         Err(OpenError::HalfMissing { members: 4, .. })
     ));
     assert!(opens(OpenPolicy::Degraded, &[0, 1], &all));
-    assert!(matches!(verdict_under(OpenPolicy::Degraded, &[0], &all), Err(OpenError::TooManyMissing { .. })));
+    assert!(matches!(
+        verdict_under(OpenPolicy::Degraded, &[0], &all),
+        Err(OpenError::TooManyMissing { .. })
+    ));
 }
 
 #[test]
 fn a_drive_that_is_there_under_a_new_number_is_not_missing() {
     let mut came_back = root_of(4, &[(1, 1)], 20, &[3]);
-    let back = MemberRecord { drive: DriveId(4), state: MemberState::Present, ..came_back.members[3] };
+    let back =
+        MemberRecord { drive: DriveId(4), state: MemberState::Present, ..came_back.members[3] };
     came_back.members.push(back);
     let there = |drive: u16| FoundDrive { superblock: superblock(drive), device: () };
-    let renamed =
-        FoundDrive { superblock: Superblock { drive_uuid: DriveUuid([3; 16]), ..superblock(4) }, device: () };
+    let renamed = FoundDrive {
+        superblock: Superblock { drive_uuid: DriveUuid([3; 16]), ..superblock(4) },
+        device: (),
+    };
     let drives = vec![there(0), there(1), there(2), renamed];
     let roots = vec![vec![came_back.clone()]; 4];
     let (chosen, diverged) = sort_out(drives, &roots, came_back.clone());
@@ -223,7 +231,10 @@ fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
     let newest = root(&[(2, 20), (1, 1)], 30, &[1, 2]);
     let others = root(&[(3, 20), (1, 1)], 22, &[0]);
     let one_parity = |given: &[(u16, &Root)]| verdict(given, &newest, 1);
-    assert!(matches!(one_parity(&[(0, &newest), (1, &others)]), Err(OpenError::TooManyMissing { .. })));
+    assert!(matches!(
+        one_parity(&[(0, &newest), (1, &others)]),
+        Err(OpenError::TooManyMissing { .. })
+    ));
     assert!(matches!(
         one_parity(&[(0, &newest), (1, &others), (2, &others)]),
         Err(OpenError::Diverged { .. })
@@ -235,7 +246,8 @@ fn nobody_is_told_to_give_up_a_line_before_all_drives_are_there() {
 #[test]
 fn a_drive_may_come_back_whose_newest_root_came_to_too_few() {
     let newest = root(&[(2, 21), (1, 1)], 30, &[1]);
-    let has_gone = |own: &Root, newest: &Root, parity| has_gone_another_way(&striped(own), newest, parity);
+    let has_gone =
+        |own: &Root, newest: &Root, parity| has_gone_another_way(&striped(own), newest, parity);
     assert!(!has_gone(&root(&[(1, 1)], 22, &[2]), &newest, 1));
     // Drives 1 and 2 of four, two of which may be lost, have gone on.
     let newest = root_of(4, &[(2, 21), (1, 1)], 30, &[1, 2]);
@@ -261,9 +273,10 @@ fn a_drive_that_went_on_without_others_is_known_as_that_also_after_those_were_re
 #[test]
 fn of_two_roots_of_one_generation_the_one_on_more_drives_is_the_newest() {
     let (unfinished, newest) = (root(&[(1, 1)], 20, &[]), root(&[(2, 20), (1, 1)], 20, &[0]));
-    for given in
-        [[(0, &unfinished), (1, &newest), (2, &newest)], [(1, &newest), (2, &newest), (0, &unfinished)]]
-    {
+    for given in [
+        [(0, &unfinished), (1, &newest), (2, &newest)],
+        [(1, &newest), (2, &newest), (0, &unfinished)],
+    ] {
         let given = given.map(|(drive, root)| (DriveId(drive), root));
         assert_eq!(newest_root(&given).expect("there are some").incarnation(), Incarnation(2));
     }
@@ -320,7 +333,8 @@ fn what_a_root_says_of_its_segments_decides_whether_more_may_be_missing_than_the
         root.members.iter_mut().for_each(|member| member.parity_used = on_each);
         root
     };
-    let lost = |root: &Root, first_lost: u16| losses_by_root(root, |drive| drive.0 >= first_lost, 2);
+    let lost =
+        |root: &Root, first_lost: u16| losses_by_root(root, |drive| drive.0 >= first_lost, 2);
     assert_eq!(lost(&known(2, 2), 3), 2, "each segment has what it needs");
     assert_eq!(lost(&known(3, 2), 3), 3);
     assert_eq!(lost(&known(2, 1), 2), 2, "one more may be missing: what it has lacks one");

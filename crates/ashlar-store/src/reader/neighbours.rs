@@ -54,8 +54,10 @@ impl<W: World> Pool<W> {
     /// Whether what cannot be read so cannot be read in another way either.
     fn is_last_word(&self, geometry: &Geometry, group: &[impl Stored]) -> bool {
         let segment = group[0].pointer().location.segment();
-        let has_moved =
-            || pin(&self.space.segments, segment).is_some_and(|(_, now)| !std::ptr::eq(&*now, geometry));
+        let has_moved = || {
+            pin(&self.space.segments, segment)
+                .is_some_and(|(_, now)| !std::ptr::eq(&*now, geometry))
+        };
         group.len() == 1 && !has_moved()
     }
 
@@ -67,8 +69,11 @@ impl<W: World> Pool<W> {
         group: &[impl Stored],
     ) -> Result<AlignedBuf, ReadError> {
         let (location, sectors) = (group[0].pointer().location, sectors_of(group));
-        let right = |read: &[u8]| group.iter().all(|stored| is_right(read, sectors.start, stored.pointer()));
-        let read = self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
+        let right = |read: &[u8]| {
+            group.iter().all(|stored| is_right(read, sectors.start, stored.pointer()))
+        };
+        let read =
+            self.array.read_checked(geometry, location.column(), sectors.clone(), right).await;
         // What is still asked for in another way is counted then.
         if read.is_ok() || self.is_last_word(geometry, group) {
             self.note_read(group.len() as u64, &read.as_ref().map(|(_, source)| *source));
@@ -103,7 +108,10 @@ impl<W: World> Pool<W> {
 
 /// What is in the order of its locations, in groups of neighbours: between two of them lie no more
 /// than `gap_sectors_max` sectors.
-pub(crate) fn groups<S: Stored>(mut stored: &[S], gap_sectors_max: u32) -> impl Iterator<Item = &[S]> {
+pub(crate) fn groups<S: Stored>(
+    mut stored: &[S],
+    gap_sectors_max: u32,
+) -> impl Iterator<Item = &[S]> {
     std::iter::from_fn(move || {
         let (first, rest) = stored.split_at(neighbours(stored, gap_sectors_max));
         stored = rest;

@@ -105,7 +105,12 @@ impl<'a, W: World> Image<'a, W> {
 
     /// The same for whoever reads it in steps, so many rows at a time, and has read `pieces` by
     /// the step before.
-    pub fn in_steps(pool: &'a Pool<W>, geometry: &'a Geometry, step_rows: u32, pieces: Pieces) -> Self {
+    pub fn in_steps(
+        pool: &'a Pool<W>,
+        geometry: &'a Geometry,
+        step_rows: u32,
+        pieces: Pieces,
+    ) -> Self {
         Image { rows_at_a_time: step_rows, pieces, ..Self::new(pool, geometry) }
     }
 
@@ -143,7 +148,8 @@ impl<'a, W: World> Image<'a, W> {
 
     /// One sector, as its drive gave it. Its rows must have been loaded.
     fn sector(&self, column: usize, row: u32) -> Option<&[u8]> {
-        self.pieces.read[&(row / self.rows_at_a_time)][column].sector((row % self.rows_at_a_time) as usize)
+        self.pieces.read[&(row / self.rows_at_a_time)][column]
+            .sector((row % self.rows_at_a_time) as usize)
     }
 
     /// Every way to have the sectors of the column of headers in `rows`.
@@ -168,7 +174,12 @@ impl<'a, W: World> Image<'a, W> {
     }
 
     /// The header at `row` that begins with `first`.
-    fn header_from(&self, first: &[u8], expected: &Expected<'_>, row: u32) -> Option<(BatchHeader, Vec<u8>)> {
+    fn header_from(
+        &self,
+        first: &[u8],
+        expected: &Expected<'_>,
+        row: u32,
+    ) -> Option<(BatchHeader, Vec<u8>)> {
         let prelude = BatchHeader::prelude(first)?;
         let rows = row + 1..row + prelude.sectors as u32;
         let is_named = self.pool.is_of_a_root(prelude.incarnation);
@@ -250,7 +261,8 @@ impl<'a, W: World> Image<'a, W> {
         self.load_batch(found).await;
         let (content, suspects) = self.content(found);
         let content = content?;
-        let present_suspect = suspects.iter().any(|(column, row)| self.sector(*column, *row).is_some());
+        let present_suspect =
+            suspects.iter().any(|(column, row)| self.sector(*column, *row).is_some());
         let unreadable = suspects
             .iter()
             .any(|(column, row)| self.is_present(*column) && self.sector(*column, *row).is_none());
@@ -316,7 +328,8 @@ impl<'a, W: World> Image<'a, W> {
         if let Some(content) = self.content_without_lost_drives(found) {
             return (Some(content), Vec::new());
         }
-        let columns = (0..self.geometry.data()).map(|column| self.column_bytes(column, header)).collect();
+        let columns =
+            (0..self.geometry.data()).map(|column| self.column_bytes(column, header)).collect();
         let mut content = Content { columns, header: found, first_row: header.row };
         let suspects = content.suspects(self);
         let is_whole = suspects.is_empty() || self.repair(&mut content, &suspects);
@@ -326,7 +339,8 @@ impl<'a, W: World> Image<'a, W> {
     /// The data columns where drives are lost, and what is left is right: columns are reconstructed
     /// whole, all at once, which is much less work than sector by sector.
     fn content_without_lost_drives<'f>(&'f self, found: &'f Found) -> Option<Content<'f>> {
-        let (header, data, total) = (&found.header, self.geometry.data(), self.geometry.columns.len());
+        let (header, data, total) =
+            (&found.header, self.geometry.data(), self.geometry.columns.len());
         let lost: Vec<usize> = (0..data).filter(|column| !self.is_present(*column)).collect();
         // More may be lost by now than when the rest was read.
         if lost.is_empty() || lost.len() > total - data {
@@ -346,7 +360,9 @@ impl<'a, W: World> Image<'a, W> {
         let read: Vec<&[u8]> = columns.iter().map(Cow::as_ref).collect();
         let mut outs: Vec<&mut [u8]> = restored.iter_mut().map(Vec::as_mut_slice).collect();
         parity::reconstruct(data, sources, &read, &lost, &mut outs);
-        lost.into_iter().zip(restored).for_each(|(column, bytes)| columns[column] = Cow::Owned(bytes));
+        lost.into_iter()
+            .zip(restored)
+            .for_each(|(column, bytes)| columns[column] = Cow::Owned(bytes));
         columns.truncate(data);
         let content = Content { columns, header: found, first_row: header.row };
         content.is_right().then_some(content)
@@ -362,7 +378,9 @@ impl<'a, W: World> Image<'a, W> {
         let (piece, first) = (rows.start / self.rows_at_a_time, rows.start % self.rows_at_a_time);
         let in_piece = first as usize..(first + header.rows) as usize;
         let is_in_one = rows.end.div_ceil(self.rows_at_a_time) == piece + 1;
-        if let Some(whole) = is_in_one.then(|| self.pieces.read[&piece][column].rows(in_piece)).flatten() {
+        if let Some(whole) =
+            is_in_one.then(|| self.pieces.read[&piece][column].rows(in_piece)).flatten()
+        {
             return Cow::Borrowed(whole);
         }
         let mut bytes = vec![0; header.rows as usize * SECTOR_BYTES];
@@ -406,8 +424,11 @@ impl<'a, W: World> Image<'a, W> {
             if sources.count() == data || suspects.contains(&(other, row)) {
                 continue;
             }
-            let sector =
-                if other < data { Some(content.sector(other, row)) } else { self.sector(other, row) };
+            let sector = if other < data {
+                Some(content.sector(other, row))
+            } else {
+                self.sector(other, row)
+            };
             if let Some(sector) = sector {
                 sources.add(other);
                 columns[other] = sector;
@@ -423,7 +444,10 @@ impl<'a, W: World> Image<'a, W> {
     fn parities_of(&self, data: &[impl AsRef<[u8]>]) -> Vec<Vec<u8>> {
         let sources: Vec<&[u8]> = data.iter().map(AsRef::as_ref).collect();
         let mut parities = vec![vec![0; sources[0].len()]; self.geometry.parity()];
-        parity::encode(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        parity::encode(
+            &sources,
+            &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(),
+        );
         parities
     }
 

@@ -10,7 +10,9 @@ pub enum OpenError {
     #[error("the drives belong to {0} pools, and must belong to one")]
     NotOnePool(usize),
     /// Two drives claim to be the same member.
-    #[error("two drives both claim to be {0} of the pool: one is a copy of the other. Take the copy away")]
+    #[error(
+        "two drives both claim to be {0} of the pool: one is a copy of the other. Take the copy away"
+    )]
     Cloned(DriveId),
     /// No drive has a root.
     #[error(
@@ -89,7 +91,9 @@ pub enum OpenError {
     },
     /// Another machine has closed the pool, or may have gone on with it, while it was to be opened
     /// here.
-    #[error("another machine may have opened the pool at the same time: give the same command again")]
+    #[error(
+        "another machine may have opened the pool at the same time: give the same command again"
+    )]
     Unsure,
     /// Too few drives confirm the lease of this machine.
     #[error(
@@ -112,7 +116,9 @@ pub enum OpenError {
     #[error("{0}")]
     Catalog(#[from] ashlar_format::fields::FieldsError),
     /// A file-backed drive cannot be written.
-    #[error("the file system under a file-backed drive is full: make room there, then open the pool again")]
+    #[error(
+        "the file system under a file-backed drive is full: make room there, then open the pool again"
+    )]
     FileSystemFull,
     /// No segment is free to append recovered batches to.
     #[error(

@@ -40,7 +40,8 @@ impl Verdict {
 /// root's floor. Of what hosts have written a replay says everything again; pages of the maps and
 /// moves are named before that.
 fn may_be_named(header: &BatchHeader) -> bool {
-    let is_named = |record: &Record| matches!(record.kind, RecordKind::Page(_) | RecordKind::Move { .. });
+    let is_named =
+        |record: &Record| matches!(record.kind, RecordKind::Page(_) | RecordKind::Move { .. });
     header.records.iter().any(is_named)
 }
 
@@ -66,7 +67,8 @@ impl<W: World> Pool<W> {
             let lsn = found.header.lsn;
             let through = complete.get(&(lsn.0 % Lsn::REACTORS));
             let is_durable = lsn < floor || through.is_some_and(|through| lsn <= *through);
-            let verdict = if is_durable { Verdict::Durable } else { self.verdict(&mut image, &found).await };
+            let verdict =
+                if is_durable { Verdict::Durable } else { self.verdict(&mut image, &found).await };
             let rows = RowExtent { row: found.header.row, rows: found.header.rows };
             tracing::trace!("{id} {rows:?} {lsn}: {}", verdict.word());
             let mut rewrite = None;

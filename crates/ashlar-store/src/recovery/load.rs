@@ -5,7 +5,8 @@ use ashlar_format::catalog::{Catalog, Item, ItemKey};
 use ashlar_format::ids::ShardId;
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
-    CatalogEntry, CatalogTop, Child, GroupsBelow, decode_catalog_directory, decode_catalog_top, decode_node,
+    CatalogEntry, CatalogTop, Child, GroupsBelow, decode_catalog_directory, decode_catalog_top,
+    decode_node,
 };
 use ashlar_format::root::{Root, ShardRoot};
 use futures_util::future::try_join_all;

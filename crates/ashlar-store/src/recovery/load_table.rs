@@ -45,7 +45,11 @@ impl<W: World> Pool<W> {
         let (segments, root) = (self.space.segments.borrow(), self.checkpoint.roots.newest());
         let is_known = |drive: DriveId| root.members.iter().any(|member| member.drive == drive);
         let what = "segment table: it names a drive that is no member";
-        if segments.summary().drives_used().all(is_known) { Ok(()) } else { Err(Malformed { what }.into()) }
+        if segments.summary().drives_used().all(is_known) {
+            Ok(())
+        } else {
+            Err(Malformed { what }.into())
+        }
     }
 
     async fn load_nodes(&self, tree: Tree) -> Result<(), OpenError> {

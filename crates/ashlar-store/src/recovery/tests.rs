@@ -38,7 +38,8 @@ fn replayed(drives: &Drives) -> Rc<Pool<StillWorld>> {
 fn replay(drives: &Drives) -> (Rc<Pool<StillWorld>>, Opened) {
     let chosen = at_once(choose(&drives.world, drives.found(), OpenPolicy::Most));
     let (chosen, mut table) = chosen.expect("all are there");
-    let pool = assemble(&drives.world, chosen, &mut table, Options::default()).expect("it was written");
+    let pool =
+        assemble(&drives.world, chosen, &mut table, Options::default()).expect("it was written");
     at_once(pool.load_table(table)).expect("good drives");
     let (root, mut opened) = (pool.checkpoint.roots.newest().clone(), Opened::default());
     at_once(pool.replay(&root, &mut opened)).expect("good drives");
@@ -73,8 +74,8 @@ fn segments_of_a_checkpoint_that_did_not_come_to_its_end_are_there_for_the_next(
 fn pages_of_an_unfinished_checkpoint_are_the_last_that_are_written_over() {
     let drives = Drives::new(Level::RAID1, 2);
     let written_by = |pool: &Pool<StillWorld>| {
-        let pages =
-            at_once(pool.append_pages(Claim::Checkpoint, vec![page(vec![7; 64])])).expect("there is room");
+        let pages = at_once(pool.append_pages(Claim::Checkpoint, vec![page(vec![7; 64])]))
+            .expect("there is room");
         pages[0].location.segment()
     };
     let pool = drives.open();
@@ -118,7 +119,8 @@ fn pages_that_the_root_names_get_their_redundancy_where_they_are() {
         .find_map(|shard| shard.deltas)
         .expect("of the block")
         .location;
-    let copy = pool.space.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
+    let copy =
+        pool.space.segments.borrow().get(page.segment()).expect("it lives").geometry.columns[1];
     let layout = pool.array.member(copy.drive).expect("it works").layout();
     let offset = layout.offset(copy.chunk, page.sectors().start * SECTOR_BYTES as u32);
     let device = &drives.devices[usize::from(copy.drive.0)];
@@ -140,14 +142,16 @@ fn a_start_first_gives_its_root_to_all_members() {
     let pool = drives.open();
     let offset = Superblock::root_offset(pool.checkpoint.roots.newest().generation.0 + 1);
     let slot = |drive: usize| {
-        let (read, buf) = at_once(drives.devices[drive].read(offset, AlignedBuf::zeroed(SLOT_BYTES)));
+        let (read, buf) =
+            at_once(drives.devices[drive].read(offset, AlignedBuf::zeroed(SLOT_BYTES)));
         read.expect("a good drive");
         buf
     };
     let before = slot(1);
     at_once(pool.checkpoint(false)).expect("good drives");
     drop(pool);
-    at_once(drives.devices[1].write(offset, before.freeze(), Durability::Stable)).expect("a good drive");
+    at_once(drives.devices[1].write(offset, before.freeze(), Durability::Stable))
+        .expect("a good drive");
     assert_ne!(slot(0)[..], slot(1)[..]);
     drop(drives.open());
     assert_eq!(slot(0)[..], slot(1)[..]);
@@ -222,7 +226,8 @@ fn what_is_left_of_a_torn_batch_has_a_number_that_is_not_used_again() {
     let pool = drives.open();
     let torn = pool.writer.lsns.next();
     write_block(&pool, 0);
-    let written = |(_, segment): &(SegmentId, &Segment)| segment.rows > 0 && segment.last_lsn == torn;
+    let written =
+        |(_, segment): &(SegmentId, &Segment)| segment.rows > 0 && segment.last_lsn == torn;
     let (columns, row) = {
         let segments = pool.space.segments.borrow();
         let (_, segment) = segments.iter().find(written).expect("it was written to");
@@ -267,7 +272,8 @@ fn zeros_that_are_replayed_make_no_more_updates_than_they_did_before_the_crash()
         key: Key { family: Family(1), lba: Lba(0), layer: Layer(0) },
         fragment: None,
     };
-    let held = at_once(pool.hold_to_hide(Family(1), &(Lba(0)..Lba(GIB_BLOCKS)))).expect("good drives");
+    let held =
+        at_once(pool.hold_to_hide(Family(1), &(Lba(0)..Lba(GIB_BLOCKS)))).expect("good drives");
     append_items(&pool, vec![zeros]);
     let updates = |pool: &Pool<StillWorld>| -> usize {
         pool.map.shards.borrow().iter().map(|shard| shard.buffer.len()).sum()

@@ -42,7 +42,9 @@ impl AfterLoss {
     fn badness(self) -> (u8, u64) {
         match self {
             AfterLoss::GoesOn { spare_bytes } => (0, u64::MAX - spare_bytes),
-            AfterLoss::Short { short_bytes, is_restored } => (1 + u8::from(!is_restored), short_bytes),
+            AfterLoss::Short { short_bytes, is_restored } => {
+                (1 + u8::from(!is_restored), short_bytes)
+            }
             AfterLoss::TooFewDrives { .. } => (3, 0),
             AfterLoss::LosesData => (4, 0),
         }
@@ -76,7 +78,8 @@ impl<W: World> Pool<W> {
         let leaving = |drive: &DriveId| !drives.contains(drive);
         let is_loss = |drive: &DriveId| self.space.segments.borrow().loses_data_without(*drive);
         let lost = self.drives().into_iter().filter(leaving).filter(is_loss);
-        let losses: Vec<(DriveId, AfterLoss)> = drives.iter().map(|drive| (*drive, after(*drive))).collect();
+        let losses: Vec<(DriveId, AfterLoss)> =
+            drives.iter().map(|drive| (*drive, after(*drive))).collect();
         let losses = losses.into_iter().chain(lost.map(|drive| (drive, AfterLoss::LosesData)));
         // The first of several that are as bad.
         let losses: Vec<(DriveId, AfterLoss)> = losses.collect();
@@ -84,7 +87,8 @@ impl<W: World> Pool<W> {
         let is_short_of_room = match after {
             AfterLoss::Short { .. } => true,
             AfterLoss::GoesOn { spare_bytes } => {
-                self.space.short_for_loss.get() && spare_bytes < self.space.limit_bytes.get() / SPARE_PART
+                self.space.short_for_loss.get()
+                    && spare_bytes < self.space.limit_bytes.get() / SPARE_PART
             }
             AfterLoss::TooFewDrives { .. } | AfterLoss::LosesData => false,
         };
@@ -98,7 +102,8 @@ impl<W: World> Pool<W> {
         if left.len() < needed {
             return AfterLoss::TooFewDrives { left: left.len(), needed };
         }
-        let live = self.space.segments.borrow().live().bytes() + self.writer.commit.pending_bytes() as u64;
+        let live =
+            self.space.segments.borrow().live().bytes() + self.writer.commit.pending_bytes() as u64;
         let (limit, most) = self.limit_and_most_on(&left);
         match live.checked_sub(limit) {
             None | Some(0) => AfterLoss::GoesOn { spare_bytes: limit - live },

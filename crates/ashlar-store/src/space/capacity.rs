@@ -108,7 +108,8 @@ pub(crate) fn marks(total: u64) -> Marks {
 /// hundredth of them would be a checkpoint for every few writes of hosts.
 fn collection_parts(total: u64) -> u64 {
     let parts = total * PARTS;
-    (parts / COLLECTION_PART).max((parts / COLLECTION_PART_OF_FEW).min(COLLECTION_OF_FEW_MAX * PARTS))
+    (parts / COLLECTION_PART)
+        .max((parts / COLLECTION_PART_OF_FEW).min(COLLECTION_OF_FEW_MAX * PARTS))
 }
 
 /// Bytes that may live in a pool with room for these stripes, of columns of so many bytes.
@@ -188,11 +189,13 @@ impl<W: World> Pool<W> {
         let Bounds { usable, limit, reserve } = self.bounds_on(&drives);
         let segments = self.space.segments.borrow();
         let reserve_released = self.catalog.borrow().reserve_released;
-        let (limit, reserve) = if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
+        let (limit, reserve) =
+            if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
-        let (garbage, pending) = (written.saturating_sub(live), self.writer.commit.pending_bytes() as u64);
+        let (garbage, pending) =
+            (written.saturating_sub(live), self.writer.commit.pending_bytes() as u64);
         let allowed = self.space.over_limit.allowed(limit);
         let below_limit = allowed.saturating_sub(live).saturating_sub(pending);
         let room = below_limit.min(self.room_in_segments(free, garbage).saturating_sub(pending));
@@ -200,7 +203,8 @@ impl<W: World> Pool<W> {
         let is_refused = self.space.refusals.hold(self.room(), self.hosts_may_allocate());
         let is_at_limit = below_limit == 0 && !self.counts_are_inexact();
         let full = is_stuck || is_refused || is_at_limit || self.array.out_of_room();
-        let takes_none = is_stuck || self.space.refusals.hold_for_segment() || self.array.out_of_room();
+        let takes_none =
+            is_stuck || self.space.refusals.hold_for_segment() || self.array.out_of_room();
         Space {
             raw: segments.chunks_on(&self.drives()) * self.column_bytes(),
             usable,
@@ -274,8 +278,9 @@ impl<W: World> Pool<W> {
         }
         if space.reserve == 0 {
             let name = self.name();
-            let why =
-                format!("pool '{name}' is too small to have a reserve: delete or trim data, or add drives");
+            let why = format!(
+                "pool '{name}' is too small to have a reserve: delete or trim data, or add drives"
+            );
             return Err(IoError::new(Cause::CapacityExceeded, why));
         }
         if space.live + space.reserve <= space.limit {
@@ -319,7 +324,8 @@ impl<W: World> Pool<W> {
         let stripes = self.space.segments.borrow().stripes_when_empty(&drives);
         let most = most(&stripes, self.column_bytes());
         let root = self.checkpoint.roots.newest();
-        let lacks_drives = drives.len() < root.members.iter().filter(|member| !member.made_good).count();
+        let lacks_drives =
+            drives.len() < root.members.iter().filter(|member| !member.made_good).count();
         self.space.over_limit.refresh(Held { live, limit, most, lacks_drives });
         self.space.limit_bytes.set(self.space.over_limit.allowed(limit));
         self.space.narrowest_data.set(stripes.narrowest_data() as usize);
@@ -344,7 +350,10 @@ impl<W: World> Pool<W> {
         let segments = self.space.segments.borrow();
         let left = segments.usable_striped();
         let gains = || left >= CHECKPOINT_MIN && segments.has_reclaimable(self.writer.lsns.floor());
-        if left >= request.segments_min() || !segments.is_cornered(&self.allocation_targets()) || gains() {
+        if left >= request.segments_min()
+            || !segments.is_cornered(&self.allocation_targets())
+            || gains()
+        {
             return Ok(());
         }
         let name = &self.name();
@@ -411,7 +420,8 @@ impl<W: World> Pool<W> {
         if left >= needed {
             return Ok(());
         }
-        let why = format!("{left} drives are left, and new data needs {needed} to be safe: reads go on");
+        let why =
+            format!("{left} drives are left, and new data needs {needed} to be safe: reads go on");
         Err(IoError::new(Cause::WriteProtected, why))
     }
 

@@ -73,7 +73,8 @@ impl Ledger {
         let usage = families.entry(family).or_default();
         usage.blocks =
             usage.blocks.checked_sub(part.fragments).expect("a family's blocks are discarded once");
-        usage.slots = usage.slots.checked_sub(part.slots).expect("a family's slots are discarded once");
+        usage.slots =
+            usage.slots.checked_sub(part.slots).expect("a family's slots are discarded once");
     }
 
     /// The maps' own structure names one page more.

@@ -38,7 +38,8 @@ pub(crate) struct OverLimit {
 impl OverLimit {
     /// Looks at what lives, and at drives that may have changed.
     pub fn refresh(&self, held: Held) {
-        let has_fallen = self.before.replace(Some(held.limit)).is_none_or(|before| held.limit < before);
+        let has_fallen =
+            self.before.replace(Some(held.limit)).is_none_or(|before| held.limit < before);
         let begins = has_fallen && held.lacks_drives && held.live > held.limit;
         let known = self.ceiling.get().or(begins.then_some(u64::MAX));
         let headroom = held.limit / HEADROOM_PART;

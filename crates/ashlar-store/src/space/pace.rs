@@ -88,7 +88,11 @@ impl Pace {
 
     /// How long the next batch of hosts has to wait.
     pub fn wait(&self, now: Nanos) -> Duration {
-        if self.pressure.get() > 0.0 { self.next_at.get().since(now).min(WAIT_MAX) } else { Duration::ZERO }
+        if self.pressure.get() > 0.0 {
+            self.next_at.get().since(now).min(WAIT_MAX)
+        } else {
+            Duration::ZERO
+        }
     }
 }
 

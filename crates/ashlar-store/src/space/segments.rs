@@ -55,7 +55,8 @@ impl Stripe {
     /// What a level makes of that many members; of fewer than it needs, what it makes of as many as
     /// that.
     pub fn of(level: Level, members: usize) -> Self {
-        let data = level.data_columns(members.max(level.drives_min())).expect("as many as it needs");
+        let data =
+            level.data_columns(members.max(level.drives_min())).expect("as many as it needs");
         Stripe { data, parity: level.parity() }
     }
 
@@ -157,7 +158,8 @@ impl Segments {
                 entry.geometry.columns[..nth].iter().all(|before| before.drive != column.drive)
             };
             let mut extents = entry.accepted.iter();
-            let is_within = |extent: &RowExtent| extent.rows > 0 && extent.row + extent.rows <= entry.rows;
+            let is_within =
+                |extent: &RowExtent| extent.rows > 0 && extent.row + extent.rows <= entry.rows;
             entry.rows <= rows_max
                 && extents.all(is_within)
                 && entry.accepted.is_sorted_by(|one, next| one.row + one.rows <= next.row)
@@ -269,7 +271,10 @@ impl Segments {
     /// A drive with that many chunks is part of the pool, whose stripes have this shape from now
     /// on.
     pub fn add_drive(&mut self, drive: DriveId, chunks: u32, stripe: Stripe) {
-        assert!(self.chunks_total.insert(drive, chunks).is_none(), "{drive} is part of the pool already");
+        assert!(
+            self.chunks_total.insert(drive, chunks).is_none(),
+            "{drive} is part of the pool already"
+        );
         self.free_chunks.insert(drive, FreeChunks::all(chunks));
         self.stripe = stripe;
     }
@@ -310,7 +315,8 @@ impl Segments {
             let before = segment.rank(self.summary.segment_rows());
             let left = segment.live.minus(part);
             self.changes.count_of(id, segment);
-            segment.live = left.unwrap_or_else(|| panic!("{part:?} of {id} discarded once too often"));
+            segment.live =
+                left.unwrap_or_else(|| panic!("{part:?} of {id} discarded once too often"));
             self.live = self.live.minus(part).expect("all are no less than one segment's");
             self.summary.live_changed(id, segment, before);
         }
@@ -440,7 +446,11 @@ impl Segments {
 
     /// Chunks of these drives.
     pub fn chunks_on(&self, drives: &[DriveId]) -> u64 {
-        drives.iter().filter_map(|drive| self.chunks_total.get(drive)).map(|count| u64::from(*count)).sum()
+        drives
+            .iter()
+            .filter_map(|drive| self.chunks_total.get(drive))
+            .map(|count| u64::from(*count))
+            .sum()
     }
 }
 

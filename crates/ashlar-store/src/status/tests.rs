@@ -61,7 +61,8 @@ impl PoolScenario {
     }
 
     fn bring_back(&self, drive: u16) {
-        let is_it = |found: &crate::members::FoundDrive<TestDevice>| found.superblock.drive.0 == drive;
+        let is_it =
+            |found: &crate::members::FoundDrive<TestDevice>| found.superblock.drive.0 == drive;
         let found = self.drives.found().into_iter().find(is_it).expect("it is there");
         self.ordered(self.pool.return_drive(DriveId(drive), found)).expect("it is a member");
     }
@@ -176,7 +177,8 @@ fn how_far_a_rebuild_is_outlives_a_restart() {
     }
     pool.pool.seal_all();
     pool.lose(1);
-    let rebuilt = |pool: &PoolScenario| pool.pool.status().rebuild.map_or(0, |rebuild| rebuild.bytes_done);
+    let rebuilt =
+        |pool: &PoolScenario| pool.pool.status().rebuild.map_or(0, |rebuild| rebuild.bytes_done);
     while rebuilt(&pool) == 0 {
         assert!(pool.restore_some(), "there is something to restore");
     }
@@ -250,7 +252,8 @@ fn a_drive_that_was_there_when_it_was_lost_stays_given_up_until_it_is_found_gone
 fn a_drive_that_is_found_gone_is_lost_with_that_and_not_given_up() {
     let mut pool = PoolScenario::new(Level::RAID5, 5);
     pool.ordered(pool.pool.drives_are_gone(&[DriveId(2)])).expect("good drives");
-    let lost = pool.pool.status().drives.into_iter().find(|status| status.drive.0 == 2).expect("a member");
+    let lost =
+        pool.pool.status().drives.into_iter().find(|status| status.drive.0 == 2).expect("a member");
     assert!(lost.condition != DriveCondition::Online && !lost.is_given_up, "{lost:?}");
     pool.restore();
     pool.pool = pool.drives.open();

@@ -27,7 +27,8 @@ impl<W: World> Store<W> {
         }
         self.pool.close();
         done.map_err(|error| {
-            let left = "no last checkpoint was written, and the next start replays what was acknowledged";
+            let left =
+                "no last checkpoint was written, and the next start replays what was acknowledged";
             IoError::new(error.cause, format!("{left}: {error}"))
         })
     }

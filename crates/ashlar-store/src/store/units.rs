@@ -18,7 +18,9 @@ pub(super) fn add_items(
         let key = Key { lba: first.lba.plus(index as u64), ..first };
         match (items.last_mut().map(|last| &mut last.kind), &fragment) {
             (Some(RecordKind::ZeroRange { blocks }), None) => *blocks += 1,
-            (_, None) => items.push(Item { kind: RecordKind::ZeroRange { blocks: 1 }, key, fragment }),
+            (_, None) => {
+                items.push(Item { kind: RecordKind::ZeroRange { blocks: 1 }, key, fragment })
+            }
             (_, Some(_)) => items.push(Item { kind: RecordKind::Write, key, fragment }),
         }
     }

@@ -64,7 +64,11 @@ impl TestDevice {
     fn check_taken(&self, offset: u64, bytes: usize) -> Result<(), DeviceError> {
         let refused = self.refused.borrow();
         let is_taken = offset >= refused.end || refused.start >= offset + bytes as u64;
-        if is_taken { Ok(()) } else { Err(DeviceError::Os { op: DeviceOp::Write, offset, errno: EIO }) }
+        if is_taken {
+            Ok(())
+        } else {
+            Err(DeviceError::Os { op: DeviceOp::Write, offset, errno: EIO })
+        }
     }
 }
 
@@ -86,7 +90,12 @@ impl Device for TestDevice {
         self.memory.read(offset, buf).await
     }
 
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+    async fn write(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
         self.check_taken(offset, data.len())?;
         self.written_bytes.set(self.written_bytes.get() + data.len() as u64);
         self.memory.write(offset, data, durability).await

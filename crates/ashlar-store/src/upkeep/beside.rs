@@ -50,7 +50,11 @@ impl Beside {
 
 impl<W: World> Pool<W> {
     /// Lets `work` go on beside upkeep, which looks again when it has ended.
-    pub fn begin_beside(self: &Rc<Self>, activity: Activity, work: impl Future<Output = ()> + 'static) {
+    pub fn begin_beside(
+        self: &Rc<Self>,
+        activity: Activity,
+        work: impl Future<Output = ()> + 'static,
+    ) {
         self.upkeep.beside.begins(activity);
         let pool = self.clone();
         self.spawn(async move {

@@ -57,7 +57,9 @@ impl Wants {
     fn for_hosts_without_victim(&self) -> Option<Task> {
         match () {
             () if self.room.is_held_back => None,
-            () if self.sweep.counts_are_inexact && self.room.is_there_for_maps() => Some(Task::Sweep),
+            () if self.sweep.counts_are_inexact && self.room.is_there_for_maps() => {
+                Some(Task::Sweep)
+            }
             () => Some(Task::Refuse),
         }
     }
@@ -77,8 +79,11 @@ impl Wants {
     /// all that is left. The map has its turn after each collection: collecting alone, such a pool
     /// would never merge, and merging alone would take all the space that is collected.
     fn for_space(&self) -> Option<Task> {
-        let map =
-            || self.map.compaction().or_else(|| self.map.between_collections().filter(|_| self.map_turn));
+        let map = || {
+            self.map
+                .compaction()
+                .or_else(|| self.map.between_collections().filter(|_| self.map_turn))
+        };
         let map = self.room.is_there_for_maps().then(map).flatten();
         map.map(Task::Map).or(self.victim.map(Task::Collect))
     }
@@ -150,7 +155,9 @@ impl Task {
         match self {
             Task::Map(task) => task != MapTask::MakeDurable,
             Task::Collect(_) | Task::Purge(_) | Task::Sweep | Task::Rebalance => true,
-            Task::Checkpoint | Task::Audit | Task::Refuse | Task::GiveUp(_) | Task::DeclareFull => false,
+            Task::Checkpoint | Task::Audit | Task::Refuse | Task::GiveUp(_) | Task::DeclareFull => {
+                false
+            }
             Task::Rebuild(_) | Task::Scrub | Task::Rest => false,
         }
     }

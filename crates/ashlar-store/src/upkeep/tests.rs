@@ -19,11 +19,16 @@ fn write_to_all_shards(pool: &Pool<StillWorld>) {
     let data = Bytes::from_static(&[0xa5; BLOCK_BYTES * SHARD_COUNT]);
     let item = |(nth, fragment)| {
         let lba = Lba(nth as u64 * RANGE_BLOCKS);
-        Item { kind: RecordKind::Write, key: Key { family: Family(1), lba, layer: Layer(0) }, fragment }
+        Item {
+            kind: RecordKind::Write,
+            key: Key { family: Family(1), lba, layer: Layer(0) },
+            fragment,
+        }
     };
     let mut items: Vec<Item> = compress_blocks(&data, true).enumerate().map(item).collect();
     let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
-    let mut appended = at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("it is new");
+    let mut appended =
+        at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("it is new");
     at_once(pool.write(&mut appended)).expect("good drives");
     pool.writer.lsns.durable(appended.lsn);
     for (item, pointer) in appended.items.iter().zip(&*appended.pointers) {
@@ -100,7 +105,8 @@ fn an_audit_says_nothing_of_a_pool_in_which_something_goes_on() {
 
 #[test]
 fn a_drive_with_too_many_faults_is_given_up_where_redundancy_allows() {
-    for (level, drives, goes) in [(Level::RAID5, 3, true), (Level::RAID1, 3, true), (Level::RAID1, 2, false)]
+    for (level, drives, goes) in
+        [(Level::RAID5, 3, true), (Level::RAID1, 3, true), (Level::RAID1, 2, false)]
     {
         let pool = Drives::new(level, drives).open();
         pool.array.set_fault_threshold(NonZeroU32::new(2));

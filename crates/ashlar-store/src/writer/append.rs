@@ -204,7 +204,8 @@ impl<W: World> Pool<W> {
             if claim == Claim::Host && !self.hosts_may_allocate() {
                 return Err(WindowEmpty);
             }
-            let opened = self.space.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
+            let opened =
+                self.space.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
             let (id, geometry) = opened.ok_or(WindowEmpty)?;
             if claim == Claim::Host {
                 self.space.refusals.segment_opened();
@@ -215,7 +216,8 @@ impl<W: World> Pool<W> {
             if stream == StreamId::Hot {
                 self.space.segments.borrow_mut().set_hot(id);
             }
-            *state.open.borrow_mut() = Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
+            *state.open.borrow_mut() =
+                Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
             self.requests.notify();
         }
     }
@@ -234,8 +236,8 @@ impl<W: World> Pool<W> {
         let mut state = self.writer.streams.0[stream as usize].open.borrow_mut();
         let open = state.as_mut().expect("it has room");
         let geometry = (open.next_row == 0).then_some(&*open.geometry);
-        let placement =
-            place(&items, room.data, room.rows_max, geometry).expect("what was taken for the room fits it");
+        let placement = place(&items, room.data, room.rows_max, geometry)
+            .expect("what was taken for the room fits it");
         let complete_through = self.writer.lsns.complete_through();
         let lsn = self.begin_batch(items.len());
         let first_lsn = *open.first_lsn.get_or_insert(lsn);
@@ -250,7 +252,8 @@ impl<W: World> Pool<W> {
         };
         let mut pointers = self.writer.lists.pointers.list();
         let scratch = &mut self.writer.batch_scratch.borrow_mut();
-        let columns = build(&items, &placement, &place, &self.identity.secret, scratch, &mut pointers);
+        let columns =
+            build(&items, &placement, &place, &self.identity.secret, scratch, &mut pointers);
         open.next_row += placement.rows;
         self.space.segments.borrow_mut().appended(open.id, first_lsn, lsn, open.next_row);
         tracing::trace!(
@@ -260,7 +263,14 @@ impl<W: World> Pool<W> {
             placement.rows
         );
         self.count(|counters| counters.bytes_to_drives += columns.bytes());
-        Appended { lsn, items, pointers, geometry: place.geometry, row: place.row, columns: Some(columns) }
+        Appended {
+            lsn,
+            items,
+            pointers,
+            geometry: place.geometry,
+            row: place.row,
+            columns: Some(columns),
+        }
     }
 
     /// The number of the next batch, of so many records. Upkeep hears when they become too many to
@@ -297,8 +307,9 @@ impl<W: World> Pool<W> {
         let homes = self.allocation_targets();
         let parity = self.space.segments.borrow().parity_on(homes.len());
         for stream in StreamId::ALL {
-            let is_off =
-                |open: &OpenSegment| !open.geometry.lies_on(&homes) || open.geometry.parity() < parity;
+            let is_off = |open: &OpenSegment| {
+                !open.geometry.lies_on(&homes) || open.geometry.parity() < parity
+            };
             if self.writer.streams.0[stream as usize].open.borrow().as_ref().is_some_and(is_off) {
                 self.seal_open(stream);
             }

@@ -80,7 +80,10 @@ impl Room {
         match &item.fragment {
             Some(fragment) if takes_sector(fragment) => self.raw_sectors += 1,
             Some(fragment) => {
-                assert!(fragment.slots() <= SLOTS_PER_SECTOR, "a fragment is no larger than its block");
+                assert!(
+                    fragment.slots() <= SLOTS_PER_SECTOR,
+                    "a fragment is no larger than its block"
+                );
                 self.slots += fragment.slots();
             }
             None => {}
@@ -104,7 +107,9 @@ impl Room {
 
     /// The room without a part of it.
     pub fn without(self, part: Room) -> Self {
-        let less = |all: usize, part: usize| all.checked_sub(part).expect("a part is no more than the whole");
+        let less = |all: usize, part: usize| {
+            all.checked_sub(part).expect("a part is no more than the whole")
+        };
         Room {
             records: less(self.records, part.records),
             slots: less(self.slots, part.slots),
@@ -150,7 +155,8 @@ impl Room {
     }
 
     fn rows_with_header(self, header_bytes: usize, data: usize) -> u32 {
-        let slots = header_bytes.div_ceil(SLOT_BYTES) + self.slots + self.raw_sectors * SLOTS_PER_SECTOR;
+        let slots =
+            header_bytes.div_ceil(SLOT_BYTES) + self.slots + self.raw_sectors * SLOTS_PER_SECTOR;
         slots.div_ceil(SLOTS_PER_SECTOR * data).max(header_bytes.div_ceil(SECTOR_BYTES)) as u32
     }
 
@@ -222,7 +228,12 @@ pub struct Placement {
 
 /// Places `items` in the fewest rows that hold them, up to `rows_max`. Where [`Room::surely_fits`]
 /// says yes, it does; where that says no, it may still find a place, or return `None`.
-pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geometry>) -> Option<Placement> {
+pub fn place(
+    items: &[Item],
+    data: usize,
+    rows_max: u32,
+    geometry: Option<&Geometry>,
+) -> Option<Placement> {
     let room = Room::default().with(items);
     if room.records > RECORDS_MAX {
         return None;
@@ -231,7 +242,10 @@ pub fn place(items: &[Item], data: usize, rows_max: u32, geometry: Option<&Geome
     let placement = (room.rows_with_header(header, data)..=rows_enough.min(rows_max))
         .find_map(|rows| place_in(items, data, rows as usize, header));
     let is_promised = rows_enough <= rows_max;
-    assert!(placement.is_some() || !is_promised, "see Room::rows_enough: {room:?} in {data} columns");
+    assert!(
+        placement.is_some() || !is_promised,
+        "see Room::rows_enough: {room:?} in {data} columns"
+    );
     placement
 }
 
@@ -246,12 +260,14 @@ fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<P
     for (index, item) in items.iter().enumerate() {
         if item.fragment.as_ref().is_some_and(takes_sector) {
             let (column, row) = sectors.next()?;
-            places[index] = Some(Place { column: column as u8, slot: (row * SLOTS_PER_SECTOR) as u16 });
+            places[index] =
+                Some(Place { column: column as u8, slot: (row * SLOTS_PER_SECTOR) as u16 });
         }
     }
     let mut gaps = gaps(sectors.next(), data, rows, header);
     for (index, item) in items.iter().enumerate() {
-        let Some(fragment) = item.fragment.as_ref().filter(|fragment| !takes_sector(fragment)) else {
+        let Some(fragment) = item.fragment.as_ref().filter(|fragment| !takes_sector(fragment))
+        else {
             continue;
         };
         let needed = fragment.slots();
@@ -264,7 +280,8 @@ fn place_in(items: &[Item], data: usize, rows: usize, header: usize) -> Option<P
 /// What the header and the raw fragments left: `next` is the first sector that they did not take.
 fn gaps(next: Option<(usize, usize)>, data: usize, rows: usize, header: usize) -> Gaps {
     let header_end = header.div_ceil(SLOT_BYTES);
-    let mut gaps: Gaps = smallvec![Gap::new(0, header_end..header_end.next_multiple_of(SLOTS_PER_SECTOR))];
+    let mut gaps: Gaps =
+        smallvec![Gap::new(0, header_end..header_end.next_multiple_of(SLOTS_PER_SECTOR))];
     let Some((first, row)) = next else { return gaps };
     let ends = (first..data).map(|column| {
         let slot = if column == first { row * SLOTS_PER_SECTOR } else { 0 };
@@ -361,7 +378,8 @@ fn put_fragment(
     slot: Place,
     place: &BatchPlace,
 ) -> Pointer {
-    let (column, slot, bytes) = (usize::from(slot.column), u32::from(slot.slot), fragment.bytes.len());
+    let (column, slot, bytes) =
+        (usize::from(slot.column), u32::from(slot.slot), fragment.bytes.len());
     let start = column * column_bytes + slot as usize * SLOT_BYTES;
     put_padded(&mut rows[start..], &fragment.bytes);
     copies::note(bytes);
@@ -388,7 +406,12 @@ fn put_header(
     scratch.records.clear();
     scratch.records.extend(items.iter().zip(pointers).map(|(item, pointer)| {
         let location = pointer.map(|pointer| pointer.location);
-        Record { kind: item.kind, key: item.key, location, crc: pointer.map_or(0, |pointer| pointer.crc) }
+        Record {
+            kind: item.kind,
+            key: item.key,
+            location,
+            crc: pointer.map_or(0, |pointer| pointer.crc),
+        }
     }));
     let header = BatchHeader {
         rows: row_count,

@@ -51,7 +51,10 @@ impl<W: World> Pool<W> {
             return Err(Cause::NotReady.into());
         }
         self.writer.commit.waiting_room.set(self.writer.commit.waiting_room.get().and(room));
-        self.writer.commit.pending_bytes.set(self.writer.commit.pending_bytes.get() + stored_bytes(&items));
+        self.writer
+            .commit
+            .pending_bytes
+            .set(self.writer.commit.pending_bytes.get() + stored_bytes(&items));
         let (ticket, answer) = self.writer.commit.answers.expect();
         let hot = self.is_hot(&items);
         self.writer.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
@@ -129,7 +132,10 @@ impl<W: World> Pool<W> {
     /// wait.
     async fn keep_pace(&self) {
         let wait = self.space.pace.wait(self.world.now());
-        if !wait.is_zero() && self.writer.commit.claim() == Claim::Host && !self.writer.commit.is_stopping() {
+        if !wait.is_zero()
+            && self.writer.commit.claim() == Claim::Host
+            && !self.writer.commit.is_stopping()
+        {
             self.world.sleep(wait).await;
         }
     }
@@ -148,7 +154,8 @@ impl<W: World> Pool<W> {
             let window_formed = self.checkpoint.roots.changes();
             let refused = self.writer.commit.drained.notified();
             // What waits may have changed, and with it what comes next.
-            let (hot, room) = self.writer.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
+            let (hot, room) =
+                self.writer.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
             let claim = self.writer.commit.claim();
             if let Ok((submitted, appended)) = self.append_units(hot, room, claim).await {
                 if claim == Claim::Host {
@@ -174,8 +181,9 @@ impl<W: World> Pool<W> {
         claim: Claim,
     ) -> Result<(Submitted, Appended), WindowEmpty> {
         let mut tickets = self.writer.lists.tickets.list();
-        let mut take =
-            |room: BatchRoom, items: &mut Vec<Item>| self.writer.commit.take(hot, room, items, &mut tickets);
+        let mut take = |room: BatchRoom, items: &mut Vec<Item>| {
+            self.writer.commit.take(hot, room, items, &mut tickets)
+        };
         let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
         let mut appended = self.try_append(stream, claim, &mut take).await;
         if appended.is_err() && stream == StreamId::Journal {
@@ -206,7 +214,8 @@ impl<W: World> Pool<W> {
             return self.writer.commit.refuse(Unit::stores_nothing, &error);
         }
         let mut waiting = self.writer.commit.waiting.take();
-        let stores = waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
+        let stores =
+            waiting.iter().position(|unit| !unit.stores_nothing()).unwrap_or(waiting.len());
         self.writer.commit.wait_with(waiting.split_off(stores));
         self.writer.commit.zeroing.set(true);
         self.writer.lsns.assert_quiet();
@@ -217,7 +226,9 @@ impl<W: World> Pool<W> {
         self.content_changed(records);
         let done = self.checkpoint_now().await;
         self.writer.commit.zeroing.set(false);
-        waiting.iter().for_each(|unit| self.writer.commit.answers.answer(unit.ticket, done.clone()));
+        waiting
+            .iter()
+            .for_each(|unit| self.writer.commit.answers.answer(unit.ticket, done.clone()));
     }
 
     async fn finish_batch(self: &Rc<Self>, mut appended: Appended) {
@@ -236,7 +247,9 @@ impl<W: World> Pool<W> {
     fn publish_ready(self: &Rc<Self>) {
         loop {
             let mut submitted = self.writer.commit.submitted.borrow_mut();
-            let Some(done) = submitted.front_mut().and_then(|batch| batch.done.take()) else { return };
+            let Some(done) = submitted.front_mut().and_then(|batch| batch.done.take()) else {
+                return;
+            };
             let batch = submitted.pop_front().expect("just seen");
             drop(submitted);
             self.publish(batch, done);
@@ -246,7 +259,8 @@ impl<W: World> Pool<W> {
     fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
         let records = done.items.len();
         // Saturating: when the pool has halted there is nothing pending any more.
-        let pending = self.writer.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
+        let pending =
+            self.writer.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
         self.writer.commit.pending_bytes.set(pending);
         self.writer.commit.drained.notify_waiters();
         for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
@@ -288,7 +302,9 @@ impl<W: World> Pool<W> {
         let touched = (ranges.end - ranges.start).min(SHARD_COUNT as u64);
         for nth in 0..touched {
             let shard = ShardId::of(key.family, Lba((ranges.start + nth) * RANGE_BLOCKS));
-            self.with_shard(shard, |shard| shard.set_zero(key.family, key.layer, &range, &self.space.ledger));
+            self.with_shard(shard, |shard| {
+                shard.set_zero(key.family, key.layer, &range, &self.space.ledger)
+            });
         }
         self.requests.notify();
     }

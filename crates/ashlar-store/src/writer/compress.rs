@@ -82,7 +82,8 @@ pub fn compress_blocks(data: &Bytes, compression: bool) -> impl Iterator<Item = 
 
 fn compress_block(block: Bytes, compression: bool) -> Fragment {
     let tries = compression && !is_noise(&block);
-    let compressed = if tries { compress(&block, COMPRESSED_BYTES_MAX, AlignedBuf::copy_of) } else { None };
+    let compressed =
+        if tries { compress(&block, COMPRESSED_BYTES_MAX, AlignedBuf::copy_of) } else { None };
     match compressed {
         Some(bytes) => Fragment::new(FragmentBytes::Own(bytes), Codec::Lz4),
         None => Fragment::new(FragmentBytes::Shared(block), Codec::Raw),
@@ -194,7 +195,9 @@ pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
             true
         }
         Codec::Raw => false,
-        Codec::Lz4 => lz4_flex::block::decompress_into(stored, out).is_ok_and(|bytes| bytes == out.len()),
+        Codec::Lz4 => {
+            lz4_flex::block::decompress_into(stored, out).is_ok_and(|bytes| bytes == out.len())
+        }
     }
 }
 

@@ -110,8 +110,9 @@ impl<W: World> Pool<W> {
         let mut items = self.writer.destage.kept[usize::from(hot)].take().moves;
         items.retain(|item| self.is_where_it_was(item));
         while !items.is_empty() {
-            let take =
-                |room: BatchRoom, taken: &mut Vec<Item>| taken.extend(items.drain(..room.fitting(&items)));
+            let take = |room: BatchRoom, taken: &mut Vec<Item>| {
+                taken.extend(items.drain(..room.fitting(&items)))
+            };
             let appended = self.append(StreamId::of_hosts(hot), Claim::Upkeep, take).await?;
             let moved = self.finish_move(appended).await?;
             self.count(|counters| counters.fragments_striped += moved.applied);

@@ -80,7 +80,11 @@ impl<W: World> Pool<W> {
     fn born(&self, key: &Key) -> Option<Lsn> {
         let shard = ShardId::of(key.family, key.lba);
         let pointer = self.with_shard(shard, |shard| shard.buffer.get(key)).flatten()?;
-        self.space.segments.borrow().get(pointer.location.segment()).map(|segment| segment.first_lsn)
+        self.space
+            .segments
+            .borrow()
+            .get(pointer.location.segment())
+            .map(|segment| segment.first_lsn)
     }
 }
 

@@ -40,7 +40,9 @@ impl<W: World> Pool<W> {
 
     /// Applies one move; false if the map names another place by now, `None` if it cannot be read.
     pub async fn apply_move(&self, item: &Item, to: Pointer) -> Option<bool> {
-        let RecordKind::Move { from } = item.kind else { unreachable!("{:?} is not a move", item.kind) };
+        let RecordKind::Move { from } = item.kind else {
+            unreachable!("{:?} is not a move", item.kind)
+        };
         let shard = ShardId::of(item.key.family, item.key.lba);
         let applied = self.lookup(&item.key, |value| {
             let current = value == Some(Pointer { location: from, crc: to.crc });

@@ -100,13 +100,18 @@ impl<W: World> Pool<W> {
         let (_pin, geometry) = pin(&self.space.segments, location.segment()).ok_or_else(gone)?;
         let within = location.within_sectors();
         let right = |sectors: &[u8]| crc32c(&sectors[within.clone()]) == pointer.crc;
-        let read = self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
+        let read =
+            self.array.read_checked(&geometry, location.column(), location.sectors(), right).await;
         self.note_read(1, &read.as_ref().map(|(_, source)| *source));
         if let Ok((_, source)) = &read {
             self.heal_after(&geometry, location, *source);
         }
         let (sectors, _) = read.map_err(|error| self.unrecovered(location, &error))?;
-        Ok(if within == (0..sectors.len()) { sectors } else { AlignedBuf::copy_of(&sectors[within]) })
+        Ok(if within == (0..sectors.len()) {
+            sectors
+        } else {
+            AlignedBuf::copy_of(&sectors[within])
+        })
     }
 
     /// Counts what a read of `blocks` fragments has shown of the drives.
@@ -123,7 +128,8 @@ impl<W: World> Pool<W> {
     /// The page at `pointer`.
     pub async fn read_page(&self, pointer: Pointer) -> Result<Vec<u8>, IoError> {
         let stored = self.read_fragment(pointer).await?;
-        let damaged = || IoError::new(Cause::Internal, format!("{:?} is not a page", pointer.location));
+        let damaged =
+            || IoError::new(Cause::Internal, format!("{:?} is not a page", pointer.location));
         decompress_page(&stored, pointer.location.codec()).ok_or_else(damaged)
     }
 
@@ -145,7 +151,8 @@ impl<W: World> Pool<W> {
     /// The map page at `pointer`, which then is in the cache.
     pub async fn read_map_page(&self, pointer: Pointer) -> Result<Rc<Vec<PageEntry>>, IoError> {
         let bytes = self.read_page(pointer).await?;
-        let entries = decode_map_page(&bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
+        let entries =
+            decode_map_page(&bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
         let entries = Rc::new(entries);
         self.count(|counters| counters.map_pages_read += 1);
         self.limit_cache();
@@ -171,7 +178,8 @@ impl<W: World> Pool<W> {
 
     /// The cache has what the index leaves of its half of the map's memory.
     fn limit_cache(&self) {
-        let index_bytes: usize = self.map.shards.borrow().iter().map(|shard| shard.index.bytes()).sum();
+        let index_bytes: usize =
+            self.map.shards.borrow().iter().map(|shard| shard.index.bytes()).sum();
         self.map.pages.limit((self.options.map_memory_bytes / 2).saturating_sub(index_bytes));
     }
 
@@ -190,7 +198,8 @@ impl<W: World> Pool<W> {
         let mut next = head;
         while let Some(pointer) = next {
             let page = self.read_page(pointer).await?;
-            let directory = decode_directory(&page).map_err(|error| IoError::new(Cause::Internal, error))?;
+            let directory =
+                decode_directory(&page).map_err(|error| IoError::new(Cause::Internal, error))?;
             next = directory.previous;
             directories.push((pointer, directory));
         }
@@ -212,7 +221,11 @@ impl<W: World> Pool<W> {
 
     /// Appends pages of the map and returns where they are, once they are written. They count as
     /// named from then on; only a root makes them matter.
-    pub async fn append_pages(&self, claim: Claim, pages: Vec<NewPage>) -> Result<Vec<Pointer>, AppendError> {
+    pub async fn append_pages(
+        &self,
+        claim: Claim,
+        pages: Vec<NewPage>,
+    ) -> Result<Vec<Pointer>, AppendError> {
         self.append_pages_to(StreamId::Metadata, claim, pages).await
     }
 

@@ -46,7 +46,11 @@ pub(crate) struct Updates {
 impl Updates {
     fn new(max: usize) -> Self {
         let max = u32::try_from(max).unwrap_or(u32::MAX);
-        Updates { max, left: Semaphore::new(max as usize), ranges: Semaphore::new(RANGES_AT_A_TIME) }
+        Updates {
+            max,
+            left: Semaphore::new(max as usize),
+            ranges: Semaphore::new(RANGES_AT_A_TIME),
+        }
     }
 
     /// Returns when so many, or as many as there may be, are nobody else's. They are its own until
@@ -123,9 +127,14 @@ impl<W: World> Pool<W> {
             items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
             self.commit(items)
         };
-        for portion in self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty()) {
+        for portion in
+            self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty())
+        {
             let _updates = self.admit_zeros(portion.updates).await?;
-            join_all(portion.parts.iter().map(zero)).await.into_iter().collect::<Result<(), IoError>>()?;
+            join_all(portion.parts.iter().map(zero))
+                .await
+                .into_iter()
+                .collect::<Result<(), IoError>>()?;
         }
         Ok(())
     }

@@ -131,9 +131,12 @@ impl<D: Door> Controller<D> {
     }
 
     fn check_format(&self, nsid: Nsid, format: &FormatNvm) -> Result<FormatRequest, Rejection> {
-        let at_cdw10 = |status: Status| Rejection { status: status.dnr(), location: ErrorLocation::byte(40) };
-        let protected =
-            self.service.door.with_namespace(&self.host().nqn, nsid, |info, _| info.write_protected);
+        let at_cdw10 =
+            |status: Status| Rejection { status: status.dnr(), location: ErrorLocation::byte(40) };
+        let protected = self
+            .service
+            .door
+            .with_namespace(&self.host().nqn, nsid, |info, _| info.write_protected);
         if protected.ok_or(NAMESPACE_INVALID)? {
             return Err(Status::WRITE_PROTECTED.dnr().into());
         }
@@ -172,11 +175,13 @@ fn answer_held(ticket: Ticket, structure: Result<Vec<u8>, Rejection>, held: Opti
 pub(super) fn check_room(sqe: &Sqe, bytes: usize) -> Result<(), Rejection> {
     match sqe.sgl.location()? {
         DataLocation::Transport { length } if length as usize >= bytes => Ok(()),
-        DataLocation::Transport { .. } => {
-            Err(Rejection { status: Status::SGL_LENGTH_INVALID.dnr(), location: ErrorLocation::byte(32) })
-        }
-        DataLocation::InCapsule { .. } => {
-            Err(Rejection { status: Status::SGL_TYPE_INVALID.dnr(), location: ErrorLocation::byte(39) })
-        }
+        DataLocation::Transport { .. } => Err(Rejection {
+            status: Status::SGL_LENGTH_INVALID.dnr(),
+            location: ErrorLocation::byte(32),
+        }),
+        DataLocation::InCapsule { .. } => Err(Rejection {
+            status: Status::SGL_TYPE_INVALID.dnr(),
+            location: ErrorLocation::byte(39),
+        }),
     }
 }

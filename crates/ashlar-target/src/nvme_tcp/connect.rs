@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ashlar_nvme::fabrics::{CNTLID_DYNAMIC, CONNECT_DATA_BYTES, Connect, ConnectData, ConnectParameter};
+use ashlar_nvme::fabrics::{
+    CNTLID_DYNAMIC, CONNECT_DATA_BYTES, Connect, ConnectData, ConnectParameter,
+};
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_nvme::text::{DISCOVERY_NQN, nqn_of_field};
 use ashlar_nvme::zerocopy::FromBytes;
@@ -37,7 +39,11 @@ enum Refusal {
 }
 
 /// Answers a Connect.
-pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: Ticket, command: Connect) {
+pub(super) async fn connect<D: Door>(
+    connection: Rc<Connection<D>>,
+    mut ticket: Ticket,
+    command: Connect,
+) {
     // Their memory is in no budget: there are at most `connecting_max` of them, and a host that has
     // all of a budget is not to keep others out.
     let data = match fetch_into_held(&mut ticket, CONNECT_DATA_BYTES as u32).await {
@@ -57,7 +63,12 @@ pub(super) async fn connect<D: Door>(connection: Rc<Connection<D>>, mut ticket: 
     }
 }
 
-fn refuse<D: Door>(connection: &Connection<D>, ticket: Ticket, data: &ConnectData, refusal: Refusal) {
+fn refuse<D: Door>(
+    connection: &Connection<D>,
+    ticket: Ticket,
+    data: &ConnectData,
+    refusal: Refusal,
+) {
     match refusal {
         Refusal::Parameter(parameter, why) => {
             let status = Status::CONNECT_INVALID_PARAMETERS.dnr();
@@ -72,7 +83,12 @@ fn refuse<D: Door>(connection: &Connection<D>, ticket: Ticket, data: &ConnectDat
     }
 }
 
-fn tell_refusal<D: Door>(connection: &Connection<D>, data: &ConnectData, status: Status, why: &str) {
+fn tell_refusal<D: Door>(
+    connection: &Connection<D>,
+    data: &ConnectData,
+    status: Status,
+    why: &str,
+) {
     if let Some(times) = connection.service.told.refusal.count(now()) {
         let (host, subsystem) = (field_text(&data.host_nqn), field_text(&data.subsystem_nqn));
         let (host_id, peer) = (HostId(data.host_id), connection.wire.peer);
@@ -111,8 +127,7 @@ fn check_command(limits: &Limits, command: &Connect) -> Result<QueueShape, Refus
         _ => limits.queue_entries_max,
     };
     if command.sq_size == 0 || u32::from(command.sq_size) >= entries_max {
-        let why =
-            "it asks for a queue of no entries, or of more than queue_entries_max (128 for an admin queue)";
+        let why = "it asks for a queue of no entries, or of more than queue_entries_max (128 for an admin queue)";
         return Err(Refusal::Parameter(ConnectParameter::SqSize, why));
     }
     if command.queue_id > limits.io_queues_max {
@@ -137,7 +152,10 @@ fn check_host(data: &ConnectData) -> Result<HostKey, Refusal> {
 }
 
 /// Whether the subsystem is the discovery service.
-fn check_subsystem<D: Door>(connection: &Connection<D>, data: &ConnectData) -> Result<bool, Refusal> {
+fn check_subsystem<D: Door>(
+    connection: &Connection<D>,
+    data: &ConnectData,
+) -> Result<bool, Refusal> {
     let name = nqn_of_field(&data.subsystem_nqn);
     if name == Some(DISCOVERY_NQN) {
         return Ok(true);
@@ -170,14 +188,16 @@ async fn establish_admin<D: Door>(
         return Err(Refusal::Parameter(ConnectParameter::ControllerId, why));
     }
     let wire = &connection.wire;
-    let too_long = |status| Refusal::Status(status, "its keep alive timeout is above keep_alive_max_seconds");
+    let too_long =
+        |status| Refusal::Status(status, "its keep alive timeout is above keep_alive_max_seconds");
     let keep_alive = bound_keep_alive(&wire.limits, command.keep_alive_ms).map_err(too_long)?;
     let registry = &connection.service.target.registry;
     // The discovery service applies nothing that could be late.
     let draining = || registry.draining_of_host(&host.nqn).filter(|_| !is_discovery);
     await_earlier_work(connection, draining).await?;
     let association = registry.admit(host, wire.peer, is_discovery, &wire.life);
-    let none_left = Refusal::Status(Status::CONNECT_CONTROLLER_BUSY, "all controller numbers are taken");
+    let none_left =
+        Refusal::Status(Status::CONNECT_CONTROLLER_BUSY, "all controller numbers are taken");
     let association = association.ok_or(none_left)?;
     let host_budget = connection.service.hosts.of(&association.host.nqn);
     wire.set_queue(shape, association.clone(), host_budget, None);
@@ -187,8 +207,12 @@ async fn establish_admin<D: Door>(
             discovery = is_discovery, "host connected"
         );
     }
-    let controller =
-        Controller::start(connection.service.clone(), wire.clone(), association.clone(), keep_alive);
+    let controller = Controller::start(
+        connection.service.clone(),
+        wire.clone(),
+        association.clone(),
+        keep_alive,
+    );
     connection.set_role(Role::Admin(controller));
     Ok(association)
 }
@@ -207,7 +231,8 @@ async fn await_earlier_work<D: Door>(
         Either::Left(_) => Err(Refusal::Abandoned),
         Either::Right((Ok(()), _)) => Ok(()),
         Either::Right((Err(_), _)) => {
-            let why = "commands of its earlier connections have not ended within connect_wait_seconds";
+            let why =
+                "commands of its earlier connections have not ended within connect_wait_seconds";
             Err(Refusal::Status(Status::CONNECT_CONTROLLER_BUSY, why))
         }
     }
@@ -251,9 +276,10 @@ impl From<JoinError> for Refusal {
         use Refusal::Parameter;
         let out_of_sequence = |why| Refusal::Status(Status::COMMAND_SEQUENCE_ERROR.dnr(), why);
         match error {
-            JoinError::NoController => {
-                Parameter(ConnectParameter::ControllerId, "the controller of its queue is not there")
-            }
+            JoinError::NoController => Parameter(
+                ConnectParameter::ControllerId,
+                "the controller of its queue is not there",
+            ),
             JoinError::OtherHostNqn => Parameter(
                 ConnectParameter::HostNqn,
                 "the controller of its queue is of a host of another name",
@@ -262,10 +288,13 @@ impl From<JoinError> for Refusal {
                 ConnectParameter::HostId,
                 "the controller of its queue is of a host of that name with another identifier",
             ),
-            JoinError::QueueIdTooHigh => {
-                Parameter(ConnectParameter::QueueId, "its controller was not granted as many queues")
+            JoinError::QueueIdTooHigh => Parameter(
+                ConnectParameter::QueueId,
+                "its controller was not granted as many queues",
+            ),
+            JoinError::NotEnabled => {
+                out_of_sequence("its controller is not enabled, or was reset meanwhile")
             }
-            JoinError::NotEnabled => out_of_sequence("its controller is not enabled, or was reset meanwhile"),
             JoinError::QueueInUse => out_of_sequence("its queue is connected already"),
         }
     }

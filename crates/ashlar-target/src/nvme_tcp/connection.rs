@@ -181,7 +181,9 @@ impl<D: Door> Connection<D> {
                 Ok(FabricsCommand::PropertyGet { .. } | FabricsCommand::PropertySet { .. })
             );
         match &*self.role.borrow() {
-            Role::Admin(controller) if is_of_property => controller.events.borrow_mut().forget(sqe.cid()),
+            Role::Admin(controller) if is_of_property => {
+                controller.events.borrow_mut().forget(sqe.cid())
+            }
             _ => false,
         }
     }
@@ -219,7 +221,10 @@ impl<D: Door> Connection<D> {
             (FabricsCommand::AuthSend(_) | FabricsCommand::AuthReceive(_), _) => {
                 ticket.reject(Rejection::opcode());
             }
-            (FabricsCommand::PropertyGet { .. } | FabricsCommand::PropertySet { .. }, Role::Io(_)) => {
+            (
+                FabricsCommand::PropertyGet { .. } | FabricsCommand::PropertySet { .. },
+                Role::Io(_),
+            ) => {
                 ticket.reject(Rejection::opcode());
             }
         }
@@ -231,7 +236,10 @@ impl<D: Door> Connection<D> {
         let wire = &self.wire;
         wire.life.end(reason);
         // Replies to commands that were accepted still go out in an orderly end.
-        if !matches!(reason, EndReason::Shutdown | EndReason::Disconnected | EndReason::ControllerReset) {
+        if !matches!(
+            reason,
+            EndReason::Shutdown | EndReason::Disconnected | EndReason::ControllerReset
+        ) {
             wire.output.close();
         }
         match self.role() {
@@ -240,7 +248,11 @@ impl<D: Door> Connection<D> {
             Role::Fresh | Role::Connecting => {}
         }
         if let Some(association) = wire.association.get() {
-            self.service.target.registry.leave(association.controller_id, wire.queue_id(), &wire.life);
+            self.service.target.registry.leave(
+                association.controller_id,
+                wire.queue_id(),
+                &wire.life,
+            );
         }
         wire.transfers.abandon_all();
         wire.outstanding.none_left().await;

@@ -12,7 +12,8 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 use ashlar_nvme::fabrics::PropertyWidth;
 use ashlar_nvme::property::{
-    Capabilities, Configuration, ControllerStatus, ShutdownRequest, ShutdownState, VERSION_2_1, offset,
+    Capabilities, Configuration, ControllerStatus, ShutdownRequest, ShutdownState, VERSION_2_1,
+    offset,
 };
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_reactor::{JoinHandle, now, spawn, spawn_joined};
@@ -142,7 +143,8 @@ impl<D: Door> Controller<D> {
             return;
         }
         let watched = timeout.or(self.is_discovery().then_some(DISCOVERY_IDLE_MAX));
-        let watch = watched.map(|timeout| spawn_joined(watch::watch_keep_alive(self.clone(), timeout)));
+        let watch =
+            watched.map(|timeout| spawn_joined(watch::watch_keep_alive(self.clone(), timeout)));
         if let Some(earlier) = self.keep_alive_watch.replace(watch) {
             earlier.abort();
         }
@@ -228,7 +230,8 @@ impl<D: Door> Controller<D> {
     }
 
     fn begin_shutdown(self: &Rc<Self>) {
-        let occurring = ControllerStatus { shutdown: ShutdownState::Occurring, ..self.status.get() };
+        let occurring =
+            ControllerStatus { shutdown: ShutdownState::Occurring, ..self.status.get() };
         self.status.set(occurring);
         self.stop();
     }

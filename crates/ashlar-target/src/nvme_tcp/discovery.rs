@@ -21,8 +21,8 @@ pub(super) fn entries(
     let io = portals.iter().filter(|(_, portal)| sees_namespaces && portal.kind == PortalKind::Io);
     let io = io.map(|(index, portal)| discovery_entry(**portal, *index as u16, reached, subsystem));
     let discovery = portals.iter();
-    let discovery =
-        discovery.map(|(index, portal)| discovery_entry(**portal, *index as u16, reached, DISCOVERY_NQN));
+    let discovery = discovery
+        .map(|(index, portal)| discovery_entry(**portal, *index as u16, reached, DISCOVERY_NQN));
     io.chain(discovery).collect()
 }
 

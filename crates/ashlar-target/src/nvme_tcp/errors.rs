@@ -17,7 +17,13 @@ pub(super) struct ErrorLog {
 }
 
 impl ErrorLog {
-    pub(super) fn add(&mut self, queue_id: u16, sqe: &Sqe, status: Status, location: ErrorLocation) {
+    pub(super) fn add(
+        &mut self,
+        queue_id: u16,
+        sqe: &Sqe,
+        status: Status,
+        location: ErrorLocation,
+    ) {
         self.count += 1;
         self.newest_first.truncate(ERROR_LOG_ENTRIES - 1);
         self.newest_first.push_front(ErrorLogEntry {

@@ -59,7 +59,8 @@ impl EventQueue {
     }
 
     fn next(&mut self) -> Option<AsyncEvent> {
-        let ready = self.pending.iter().position(|event| !self.awaiting_read.contains(&event.log_page))?;
+        let ready =
+            self.pending.iter().position(|event| !self.awaiting_read.contains(&event.log_page))?;
         let event = self.pending.remove(ready)?;
         self.awaiting_read.insert(event.log_page);
         Some(event)

@@ -91,7 +91,8 @@ pub(super) fn get<D: Door>(
     parameter: u32,
 ) {
     let checked = check_namespace(controller, Nsid(ticket.sqe().nsid.get()));
-    let capabilities = match checked.and_then(|()| capabilities(feature, controller.is_discovery())) {
+    let capabilities = match checked.and_then(|()| capabilities(feature, controller.is_discovery()))
+    {
         Ok(capabilities) => capabilities,
         Err(rejection) => return ticket.reject(rejection),
     };
@@ -104,7 +105,9 @@ pub(super) fn get<D: Door>(
             let behavior = controller.features.borrow().host_behavior.as_bytes().to_vec();
             answer(ticket, Ok(behavior));
         }
-        (id::HOST_BEHAVIOR, _) => answer(ticket, Ok(HostBehavior::new_zeroed().as_bytes().to_vec())),
+        (id::HOST_BEHAVIOR, _) => {
+            answer(ticket, Ok(HostBehavior::new_zeroed().as_bytes().to_vec()))
+        }
         (id::WRITE_PROTECTION, FeatureSelect::Current) => {
             let nsid = Nsid(ticket.sqe().nsid.get());
             complete(ticket, write_protection_of(controller, nsid));
@@ -132,7 +135,10 @@ fn complete(ticket: Ticket, value: Result<u32, Rejection>) {
     }
 }
 
-fn host_identifier<D: Door>(controller: &Controller<D>, parameter: u32) -> Result<Vec<u8>, Rejection> {
+fn host_identifier<D: Door>(
+    controller: &Controller<D>,
+    parameter: u32,
+) -> Result<Vec<u8>, Rejection> {
     const EXTENDED: u32 = 1;
     if parameter & EXTENDED == 0 {
         return Err(Status::HOST_ID_INCONSISTENT.dnr().into());
@@ -143,7 +149,8 @@ fn host_identifier<D: Door>(controller: &Controller<D>, parameter: u32) -> Resul
 fn write_protection_of<D: Door>(controller: &Controller<D>, nsid: Nsid) -> Result<u32, Rejection> {
     let (door, host) = (&controller.service.door, &controller.host().nqn);
     let protected = door.with_namespace(host, nsid, |info, _| info.write_protected);
-    let state = |protected| if protected { write_protection::PROTECTED } else { write_protection::NONE };
+    let state =
+        |protected| if protected { write_protection::PROTECTED } else { write_protection::NONE };
     protected.map(state).ok_or(NAMESPACE_INVALID)
 }
 
@@ -155,7 +162,11 @@ fn default<D: Door>(controller: &Controller<D>, feature: u8) -> Result<u32, Reje
     })
 }
 
-fn current<D: Door>(controller: &Controller<D>, feature: u8, parameter: u32) -> Result<u32, Rejection> {
+fn current<D: Door>(
+    controller: &Controller<D>,
+    feature: u8,
+    parameter: u32,
+) -> Result<u32, Rejection> {
     let features = controller.features.borrow();
     Ok(match feature {
         id::ARBITRATION => features.arbitration,
@@ -167,7 +178,9 @@ fn current<D: Door>(controller: &Controller<D>, feature: u8, parameter: u32) -> 
         id::NUMBER_OF_QUEUES => queue_counts(features.io_queues),
         id::WRITE_ATOMICITY => features.write_atomicity,
         id::ASYNC_EVENT_CONFIGURATION => features.event_configuration,
-        id::KEEP_ALIVE_TIMER => controller.keep_alive().map_or(0, |timeout| timeout.as_millis() as u32),
+        id::KEEP_ALIVE_TIMER => {
+            controller.keep_alive().map_or(0, |timeout| timeout.as_millis() as u32)
+        }
         _ => 0,
     })
 }
@@ -222,7 +235,11 @@ fn check_set<D: Door>(
 }
 
 /// Sets a feature that is a number. Returns the command's result.
-fn set_value<D: Door>(controller: &Rc<Controller<D>>, feature: u8, parameter: u32) -> Result<u32, Rejection> {
+fn set_value<D: Door>(
+    controller: &Rc<Controller<D>>,
+    feature: u8,
+    parameter: u32,
+) -> Result<u32, Rejection> {
     match feature {
         id::KEEP_ALIVE_TIMER => {
             let timeout = bound_keep_alive(&controller.wire.limits, parameter)?;
@@ -237,7 +254,8 @@ fn set_value<D: Door>(controller: &Rc<Controller<D>>, feature: u8, parameter: u3
 impl Features {
     fn set(&mut self, feature: u8, parameter: u32, is_discovery: bool) -> Result<(), Rejection> {
         const DULBE: u32 = 1 << 16;
-        let events = if is_discovery { event_bits::DISCOVERY_LOG } else { event_bits::NAMESPACE_ATTRIBUTE };
+        let events =
+            if is_discovery { event_bits::DISCOVERY_LOG } else { event_bits::NAMESPACE_ATTRIBUTE };
         match feature {
             id::ARBITRATION => self.arbitration = parameter,
             id::WRITE_ATOMICITY => self.write_atomicity = parameter & 1,
@@ -271,7 +289,10 @@ fn set_queues<D: Door>(controller: &Controller<D>, parameter: u32) -> Result<u32
     Ok(queue_counts(granted))
 }
 
-async fn set_host_behavior<D: Door>(controller: &Rc<Controller<D>>, ticket: &mut Ticket) -> Result<(), Stop> {
+async fn set_host_behavior<D: Door>(
+    controller: &Rc<Controller<D>>,
+    ticket: &mut Ticket,
+) -> Result<(), Stop> {
     let received = fetch(ticket, size_of::<HostBehavior>() as u32).await?;
     let behavior = HostBehavior::read_from_bytes(&received.data).expect("the length was checked");
     if behavior.retry_delays > 1 || behavior.extended_lba_formats > 1 {

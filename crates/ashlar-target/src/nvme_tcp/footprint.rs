@@ -59,7 +59,10 @@ pub(super) fn write_zeroes(range: &Range<u64>) -> u64 {
 
 /// The parts that a Verify is checked in, each of which is read: none touches more than the largest
 /// transfer, or [`VERIFY_BYTES_MAX`].
-pub(super) fn verified_parts(range: Range<u64>, transfer_bytes_max: u32) -> impl Iterator<Item = Range<u64>> {
+pub(super) fn verified_parts(
+    range: Range<u64>,
+    transfer_bytes_max: u32,
+) -> impl Iterator<Item = Range<u64>> {
     // A power of two, so that its multiples are limits of blocks.
     let step = VERIFY_BYTES_MAX.min(transfer_bytes_max.into());
     let mut left = range;

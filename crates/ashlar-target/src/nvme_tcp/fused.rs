@@ -69,9 +69,11 @@ async fn run<D: Door>(
         return Err(Failed::First(Stop::Abandon));
     }
     let Opened { volume, bytes, .. } = opened.again(open).map_err(first)?;
-    volume.compare_and_write(bytes.start, expected, data).await.map_err(|error| match error.cause {
-        Cause::Miscompare => Failed::First(queue.failure(&error)),
-        _ => Failed::Second(queue.failure(&error)),
+    volume.compare_and_write(bytes.start, expected, data).await.map_err(|error| {
+        match error.cause {
+            Cause::Miscompare => Failed::First(queue.failure(&error)),
+            _ => Failed::Second(queue.failure(&error)),
+        }
     })?;
     queue.wire.traffic.count_read(0);
     queue.wire.traffic.count_write(length.into());
@@ -81,7 +83,8 @@ async fn run<D: Door>(
 /// Bytes of either command's data that do not come in its capsule.
 fn to_come(compare: &Ticket, write: &Ticket, length: u32) -> Result<[u32; 2], Failed> {
     let expected = bytes_to_come(compare.sqe(), length).map_err(first)?;
-    let data = bytes_to_come(write.sqe(), length).map_err(|rejection| Failed::Second(rejection.into()))?;
+    let data =
+        bytes_to_come(write.sqe(), length).map_err(|rejection| Failed::Second(rejection.into()))?;
     Ok([expected, data])
 }
 
@@ -101,7 +104,11 @@ fn check_pair(compare: &Sqe, write: &Sqe) -> Result<BlockRange, Rejection> {
 }
 
 /// The blocks of the pair, if they can be written, at once.
-fn open_atomic<D: Door>(queue: &IoQueue<D>, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
+fn open_atomic<D: Door>(
+    queue: &IoQueue<D>,
+    nsid: u32,
+    range: BlockRange,
+) -> Result<Opened<D>, Rejection> {
     let (geometry, _) = queue.open(nsid)?;
     let opened = queue.open_for_write(nsid, range)?;
     if opened.bytes.end - opened.bytes.start > geometry.atomic_write_bytes_max.into() {

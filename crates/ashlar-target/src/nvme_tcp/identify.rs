@@ -6,9 +6,10 @@ use ashlar_block::VolumeUuid;
 use ashlar_nvme::admin::Identify;
 use ashlar_nvme::feature::event_bits;
 use ashlar_nvme::identify::{
-    CSI_NVM, IdentifyController, IdentifyNamespace, IndependentNamespace, LbaFormat, NamespaceDescriptor,
-    NvmIdentifyController, NvmIdentifyNamespace, cns, command_set_vectors, controller_attributes,
-    controller_list, controller_type, descriptor_list, identify_bits, namespace_bits, namespace_list,
+    CSI_NVM, IdentifyController, IdentifyNamespace, IndependentNamespace, LbaFormat,
+    NamespaceDescriptor, NvmIdentifyController, NvmIdentifyNamespace, cns, command_set_vectors,
+    controller_attributes, controller_list, controller_type, descriptor_list, identify_bits,
+    namespace_bits, namespace_list,
 };
 use ashlar_nvme::property::VERSION_2_1;
 use ashlar_nvme::sqe::{NSID_ALL, SQE_BYTES, Sqe};
@@ -47,7 +48,9 @@ impl<D: Door> Controller<D> {
         }
         let nsid = sqe.nsid.get();
         match identify.cns {
-            cns::NAMESPACE | cns::ALLOCATED_NAMESPACE => self.of_namespace(nsid, identify_namespace),
+            cns::NAMESPACE | cns::ALLOCATED_NAMESPACE => {
+                self.of_namespace(nsid, identify_namespace)
+            }
             cns::ACTIVE_NAMESPACES | cns::ALLOCATED_NAMESPACES => self.namespace_list(nsid),
             cns::NAMESPACE_DESCRIPTORS => self.descriptors(nsid),
             cns::NAMESPACE_INDEPENDENT => self.of_namespace(nsid, independent_namespace),
@@ -76,20 +79,31 @@ impl<D: Door> Controller<D> {
             return Err(Rejection::field(47));
         }
         match identify.cns {
-            cns::NAMESPACE_OF_SET => self.of_namespace(nsid, |_| NvmIdentifyNamespace::new_zeroed()),
+            cns::NAMESPACE_OF_SET => {
+                self.of_namespace(nsid, |_| NvmIdentifyNamespace::new_zeroed())
+            }
             cns::CONTROLLER_OF_SET => Ok(nvm_identify_controller()),
             _ => self.namespace_list(nsid),
         }
     }
 
     /// Calls `with` for an active namespace.
-    fn namespace<T>(&self, nsid: u32, with: impl FnOnce(&NamespaceInfo) -> T) -> Result<T, Rejection> {
-        let found = self.service.door.with_namespace(&self.host().nqn, Nsid(nsid), |info, _| with(info));
+    fn namespace<T>(
+        &self,
+        nsid: u32,
+        with: impl FnOnce(&NamespaceInfo) -> T,
+    ) -> Result<T, Rejection> {
+        let found =
+            self.service.door.with_namespace(&self.host().nqn, Nsid(nsid), |info, _| with(info));
         found.ok_or(NAMESPACE_INVALID)
     }
 
     /// A namespace's structure; of zeros if there is no such namespace for this host.
-    fn of_namespace<T>(&self, nsid: u32, make: impl Fn(&NamespaceInfo) -> T) -> Result<Vec<u8>, Rejection>
+    fn of_namespace<T>(
+        &self,
+        nsid: u32,
+        make: impl Fn(&NamespaceInfo) -> T,
+    ) -> Result<Vec<u8>, Rejection>
     where
         T: FromZeros + IntoBytes + Immutable,
     {
@@ -140,10 +154,12 @@ impl<D: Door> Controller<D> {
         data.event_request_limit = EVENT_REQUESTS_MAX as u8 - 1;
         data.error_log_entries = ERROR_LOG_ENTRIES as u8 - 1;
         data.keep_alive_100ms = KEEP_ALIVE_GRANULARITY_100MS.into();
-        data.max_commands = u16::try_from(self.wire.limits.queue_entries_max).unwrap_or(u16::MAX).into();
-        data.sgl_support =
-            (identify_bits::SGLS_SUPPORTED | identify_bits::SGLS_OFFSET | identify_bits::SGLS_TRANSPORT)
-                .into();
+        data.max_commands =
+            u16::try_from(self.wire.limits.queue_entries_max).unwrap_or(u16::MAX).into();
+        data.sgl_support = (identify_bits::SGLS_SUPPORTED
+            | identify_bits::SGLS_OFFSET
+            | identify_bits::SGLS_TRANSPORT)
+            .into();
         data.response_capsule_16b = 1.into();
         data.sgl_descriptors_max = 1;
         data.log_page_attributes = identify_bits::LPA_EXTENDED;
@@ -224,7 +240,8 @@ fn identify_namespace(info: &NamespaceInfo) -> IdentifyNamespace {
     data.nguid = info.uuid.0;
     data.eui64 = eui64_of(info.uuid);
     data.lba_format_count = LBA_FORMATS.len() as u8 - 1;
-    data.lba_format = LBA_FORMATS.iter().position(|bytes| *bytes == info.lba_bytes).unwrap_or(0) as u8;
+    data.lba_format =
+        LBA_FORMATS.iter().position(|bytes| *bytes == info.lba_bytes).unwrap_or(0) as u8;
     data.lba_formats[0] = lba_format(LBA_FORMATS[0], 2);
     data.lba_formats[1] = lba_format(LBA_FORMATS[1], 0);
     describe_performance(&mut data, info);
@@ -232,7 +249,11 @@ fn identify_namespace(info: &NamespaceInfo) -> IdentifyNamespace {
 }
 
 fn lba_format(bytes: u32, relative_performance: u8) -> LbaFormat {
-    LbaFormat { metadata_bytes: 0.into(), size_exponent: bytes.trailing_zeros() as u8, relative_performance }
+    LbaFormat {
+        metadata_bytes: 0.into(),
+        size_exponent: bytes.trailing_zeros() as u8,
+        relative_performance,
+    }
 }
 
 /// Atomicity, and what the store likes best.
@@ -247,7 +268,8 @@ fn describe_performance(data: &mut IdentifyNamespace, info: &NamespaceInfo) {
     data.atomic_compare_write = data.atomic_write_normal;
     data.atomic_boundary_normal = less_one(info.atomic_boundary_bytes);
     data.atomic_boundary_power_fail = data.atomic_boundary_normal;
-    data.optimal_io_boundary = u16::try_from(info.atomic_boundary_bytes / info.lba_bytes).unwrap_or(0).into();
+    data.optimal_io_boundary =
+        u16::try_from(info.atomic_boundary_bytes / info.lba_bytes).unwrap_or(0).into();
     data.write_granularity = less_one(PREFERRED_BYTES);
     data.write_alignment = data.write_granularity;
     data.deallocate_granularity = data.write_granularity;

@@ -203,7 +203,11 @@ impl<D: Door> IoQueue<D> {
     }
 
     /// As [`IoQueue::open_range`], where they are to be written.
-    pub(super) fn open_for_write(&self, nsid: u32, range: BlockRange) -> Result<Opened<D>, Rejection> {
+    pub(super) fn open_for_write(
+        &self,
+        nsid: u32,
+        range: BlockRange,
+    ) -> Result<Opened<D>, Rejection> {
         let (geometry, volume) = self.open(nsid)?;
         geometry.check_writable()?;
         let bytes = self.transfer_range(&geometry, range)?;
@@ -331,7 +335,11 @@ impl<D: Door> IoQueue<D> {
             geometry.check_writable()?;
             let bytes = geometry.bytes_of(range.start, range.count.into())?;
             let is_short = length_of(&bytes) <= WRITE_ZEROES_BYTES_MAX;
-            if is_short { Ok(Opened::new(&geometry, volume, bytes)) } else { Err(Rejection::field(48)) }
+            if is_short {
+                Ok(Opened::new(&geometry, volume, bytes))
+            } else {
+                Err(Rejection::field(48))
+            }
         };
         let (Opened { volume, bytes, .. }, _held) =
             self.with_memory(nsid, open, footprint::write_zeroes).await?;
@@ -423,7 +431,9 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 /// A range in parts of at most `bytes_max`.
 fn parts(range: Range<u64>, bytes_max: u64) -> impl Iterator<Item = Range<u64>> {
     let end = range.end;
-    range.step_by(bytes_max as usize).map(move |start| start..end.min(start.saturating_add(bytes_max)))
+    range
+        .step_by(bytes_max as usize)
+        .map(move |start| start..end.min(start.saturating_add(bytes_max)))
 }
 
 #[cfg(test)]

@@ -114,8 +114,9 @@ impl Limits {
     /// # Errors
     /// The first one that is out of them.
     pub fn check(&self) -> Result<(), LimitsError> {
-        let wrong =
-            |name, value: &dyn ToString, bounds| Err(LimitsError { name, value: value.to_string(), bounds });
+        let wrong = |name, value: &dyn ToString, bounds| {
+            Err(LimitsError { name, value: value.to_string(), bounds })
+        };
         if !(1..=65_535).contains(&self.connections_max) {
             return wrong("connections_max", &self.connections_max, "1 to 65535");
         }
@@ -139,25 +140,34 @@ impl Limits {
     }
 
     fn check_memory(&self) -> Result<(), LimitsError> {
-        let wrong = |name, value: u64, bounds| Err(LimitsError { name, value: value.to_string(), bounds });
+        let wrong =
+            |name, value: u64, bounds| Err(LimitsError { name, value: value.to_string(), bounds });
         let one_queue = u64::from(self.queue_entries_max) * u64::from(self.in_capsule_bytes_max);
         if self.in_capsule_total_bytes_max < one_queue {
             let bounds = "at least queue_entries_max times in_capsule_bytes_max";
             return wrong("in_capsule_total_bytes_max", self.in_capsule_total_bytes_max, bounds);
         }
-        if self.in_capsule_total_bytes_max / u64::from(self.in_capsule_bytes_max) > IO_COMMANDS_MAX {
+        if self.in_capsule_total_bytes_max / u64::from(self.in_capsule_bytes_max) > IO_COMMANDS_MAX
+        {
             let bounds = "at most 4194304 times in_capsule_bytes_max";
             return wrong("in_capsule_total_bytes_max", self.in_capsule_total_bytes_max, bounds);
         }
         let transfer = self.transfer_bytes_max;
         if !transfer.is_power_of_two() || !(PAGE_BYTES..=16 << 20).contains(&transfer) {
-            return wrong("transfer_bytes_max", transfer.into(), "a power of two, 4096 to 16777216");
+            return wrong(
+                "transfer_bytes_max",
+                transfer.into(),
+                "a power of two, 4096 to 16777216",
+            );
         }
         if self.connection_bytes_max < footprint::largest(transfer) {
             let bounds = "at least four times transfer_bytes_max";
             return wrong("connection_bytes_max", self.connection_bytes_max, bounds);
         }
-        let shared = [("host_bytes_max", self.host_bytes_max), ("reactor_bytes_max", self.reactor_bytes_max)];
+        let shared = [
+            ("host_bytes_max", self.host_bytes_max),
+            ("reactor_bytes_max", self.reactor_bytes_max),
+        ];
         match shared.into_iter().find(|(_, bytes)| *bytes < self.connection_bytes_max) {
             Some((name, bytes)) => wrong(name, bytes, "at least connection_bytes_max"),
             None => Ok(()),
@@ -165,8 +175,9 @@ impl Limits {
     }
 
     fn check_times(&self) -> Result<(), LimitsError> {
-        let wrong =
-            |name, value: Duration, bounds| Err(LimitsError { name, value: format!("{value:?}"), bounds });
+        let wrong = |name, value: Duration, bounds| {
+            Err(LimitsError { name, value: format!("{value:?}"), bounds })
+        };
         if self.keep_alive_min < Duration::from_secs(1) {
             return wrong("keep_alive_min", self.keep_alive_min, "at least 1s");
         }

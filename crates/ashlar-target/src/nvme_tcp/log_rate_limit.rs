@@ -26,7 +26,12 @@ pub(super) struct RateLimit {
 impl RateLimit {
     /// Writes at most `lines_max` lines within [`INTERVAL`].
     const fn new(lines_max: u32) -> Self {
-        RateLimit { lines_max, begun: Cell::new(None), lines: Cell::new(0), since_last_line: Cell::new(0) }
+        RateLimit {
+            lines_max,
+            begun: Cell::new(None),
+            lines: Cell::new(0),
+            since_last_line: Cell::new(0),
+        }
     }
 
     /// It has happened again. If a line is to be written: how often since the last one.

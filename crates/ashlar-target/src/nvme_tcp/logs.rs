@@ -6,8 +6,8 @@ use ashlar_nvme::feature::id;
 use ashlar_nvme::identify::{CSI_NVM, namespace_list};
 use ashlar_nvme::io::opcode as io_opcode;
 use ashlar_nvme::log::{
-    CommandEffects, EffectsLog, FirmwareSlotLog, SmartLog, command_effects as effect, critical_warning,
-    feature_effects, page, supported_pages,
+    CommandEffects, EffectsLog, FirmwareSlotLog, SmartLog, command_effects as effect,
+    critical_warning, feature_effects, page, supported_pages,
 };
 use ashlar_nvme::sqe::{NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
@@ -113,7 +113,9 @@ impl<D: Door> Controller<D> {
             page::ERROR => self.error_log(),
             page::SMART => self.smart_log(),
             page::FIRMWARE_SLOT => self.firmware_log(),
-            page::CHANGED_NAMESPACES => namespace_list(self.events.borrow().changed_namespaces()).to_vec(),
+            page::CHANGED_NAMESPACES => {
+                namespace_list(self.events.borrow().changed_namespaces()).to_vec()
+            }
             page::EFFECTS => effects_log(get.command_set),
             page::FEATURE_EFFECTS => feature_effects_log(),
             page::DISCOVERY => self.discovery_log(self.service.door.generation()),
@@ -125,7 +127,8 @@ impl<D: Door> Controller<D> {
 
     fn error_log(&self) -> Vec<u8> {
         let errors = self.association.errors();
-        let mut page: Vec<u8> = errors.entries().flat_map(|entry| entry.as_bytes().to_vec()).collect();
+        let mut page: Vec<u8> =
+            errors.entries().flat_map(|entry| entry.as_bytes().to_vec()).collect();
         page.resize(ERROR_LOG_ENTRIES * 64, 0);
         page
     }
@@ -192,7 +195,8 @@ fn feature_effects_log() -> Vec<u8> {
 
 /// What the command asks for of a page; zeros beyond its end.
 fn part_of(page: Vec<u8>, get: &GetLogPage) -> Result<Vec<u8>, Rejection> {
-    let start = usize::try_from(get.offset).ok().filter(|start| *start <= page.len() && start % 4 == 0);
+    let start =
+        usize::try_from(get.offset).ok().filter(|start| *start <= page.len() && start % 4 == 0);
     let start = start.ok_or(Rejection::field(48))?;
     let mut part = page[start..].to_vec();
     part.resize(get.bytes as usize, 0);

@@ -119,7 +119,8 @@ impl Future for Reserve {
             Some(waiting) => waiting.waker = cx.waker().clone(),
             None => {
                 let place = state.waiting.partition_point(|waiting| waiting.turn < self.turn);
-                let waiting = Waiting { turn: self.turn, bytes: self.bytes, waker: cx.waker().clone() };
+                let waiting =
+                    Waiting { turn: self.turn, bytes: self.bytes, waker: cx.waker().clone() };
                 state.waiting.insert(place, waiting);
             }
         }
@@ -218,7 +219,8 @@ impl PayloadMemory {
     pub(super) fn try_take(&self, bytes: u64) -> Option<Payload> {
         let Budgets { connection, host, reactor } = &*self.budgets;
         let host = host.get();
-        let has_all = connection.has(bytes) && host.is_none_or(|host| host.has(bytes)) && reactor.has(bytes);
+        let has_all =
+            connection.has(bytes) && host.is_none_or(|host| host.has(bytes)) && reactor.has(bytes);
         has_all.then(|| {
             [Some(connection), host, Some(reactor)]
                 .into_iter()
@@ -238,7 +240,10 @@ impl PayloadMemory {
         };
         let reactor = self.budgets.reactor.reserve(bytes).await;
         let has_no_host = host.is_none();
-        [Some(connection), host, Some(reactor)].into_iter().flatten().for_each(Reservation::pass_on);
+        [Some(connection), host, Some(reactor)]
+            .into_iter()
+            .flatten()
+            .for_each(Reservation::pass_on);
         Payload { budgets: self.budgets.clone(), bytes, has_no_host }
     }
 }

@@ -113,7 +113,13 @@ impl Output {
     }
 
     /// Adds a PDU with payload; `held` is dropped once it is sent.
-    pub(super) fn send_data(&self, pdu: &Pdu, data: AlignedBuf, framing: Framing, held: Option<Payload>) {
+    pub(super) fn send_data(
+        &self,
+        pdu: &Pdu,
+        data: AlignedBuf,
+        framing: Framing,
+        held: Option<Payload>,
+    ) {
         self.add(pdu, data, framing, held);
     }
 
@@ -217,7 +223,8 @@ impl Output {
 
 impl State {
     fn is_full(&self) -> bool {
-        let bytes_max = if self.is_connected { UNSENT_BYTES_MAX } else { UNSENT_BYTES_BEFORE_CONNECT_MAX };
+        let bytes_max =
+            if self.is_connected { UNSENT_BYTES_MAX } else { UNSENT_BYTES_BEFORE_CONNECT_MAX };
         self.sending_bytes + self.batch.unbudgeted_bytes > bytes_max
     }
 

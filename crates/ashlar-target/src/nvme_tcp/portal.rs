@@ -52,7 +52,10 @@ impl BindError {
 fn reason(source: &io::Error, address: SocketAddr, user: Option<&PortUser>) -> String {
     match (source.kind(), user) {
         (io::ErrorKind::AddrInUse, Some(user)) => {
-            format!("port {} is in use there by {user}: end that, or choose another port", address.port())
+            format!(
+                "port {} is in use there by {user}: end that, or choose another port",
+                address.port()
+            )
         }
         (io::ErrorKind::AddrInUse, None) => format!(
             "port {} is in use there: end the program that has it (ss -ltnp, as root, shows which), or choose \
@@ -65,7 +68,10 @@ fn reason(source: &io::Error, address: SocketAddr, user: Option<&PortUser>) -> S
             address.port().max(1023)
         ),
         (io::ErrorKind::AddrNotAvailable, _) => {
-            format!("{} is not an address of this machine (ip address shows which are)", address.ip())
+            format!(
+                "{} is not an address of this machine (ip address shows which are)",
+                address.ip()
+            )
         }
         _ => source.to_string(),
     }

@@ -329,7 +329,8 @@ impl Registry {
     pub(super) fn controller_ids(&self, host: &HostKey) -> Vec<u16> {
         let state = self.state();
         let entries = state.controllers.values().map(|entry| &entry.association);
-        let own = entries.filter(|association| association.host == *host && !association.is_discovery);
+        let own =
+            entries.filter(|association| association.host == *host && !association.is_discovery);
         own.map(|association| association.controller_id).collect()
     }
 
@@ -346,8 +347,10 @@ impl Registry {
     pub(super) fn shared_nqns(&self) -> Vec<SharedNqn> {
         let state = self.state();
         let associations = state.controllers.values().map(|entry| &entry.association);
-        let signs =
-            associations.filter(|association| !association.is_discovery).map(|it| it.sign()).collect();
+        let signs = associations
+            .filter(|association| !association.is_discovery)
+            .map(|it| it.sign())
+            .collect();
         drop(state);
         shared_nqn::shared(signs)
     }

@@ -51,7 +51,10 @@ pub(super) fn shared(signs: Vec<Sign>) -> Vec<SharedNqn> {
     for sign in signs {
         by_name.entry(sign.nqn.clone()).or_default().push(sign);
     }
-    by_name.into_iter().filter_map(|(nqn, signs)| Some(SharedNqn { nqn, hosts: two_hosts(signs)? })).collect()
+    by_name
+        .into_iter()
+        .filter_map(|(nqn, signs)| Some(SharedNqn { nqn, hosts: two_hosts(signs)? }))
+        .collect()
 }
 
 fn two_hosts(mut signs: Vec<Sign>) -> Option<[(HostId, SocketAddr); 2]> {
@@ -65,7 +68,8 @@ fn two_hosts(mut signs: Vec<Sign>) -> Option<[(HostId, SocketAddr); 2]> {
         .enumerate()
         .flat_map(|(index, later)| signs[..index].iter().map(move |earlier| (earlier, later)));
     let both_live = |earlier: &Sign, later: &Sign| {
-        earlier.id != later.id && earlier.heard.0 > later.connected.0 + ALIVE_AFTER.as_nanos() as u64
+        earlier.id != later.id
+            && earlier.heard.0 > later.connected.0 + ALIVE_AFTER.as_nanos() as u64
     };
     let (earlier, later) = pairs.into_iter().find(|(earlier, later)| both_live(earlier, later))?;
     Some([(earlier.id, earlier.address), (later.id, later.address)])

@@ -106,8 +106,8 @@ impl Target {
             none_left: RefCell::default(),
         });
         let accepting = listeners.into_iter().enumerate();
-        let accepting =
-            accepting.map(|(portal, listener)| spawn_joined(accept(state.clone(), listener, portal)));
+        let accepting = accepting
+            .map(|(portal, listener)| spawn_joined(accept(state.clone(), listener, portal)));
         Ok(Service { accepting: accepting.collect(), state })
     }
 

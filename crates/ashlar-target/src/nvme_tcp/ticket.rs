@@ -36,7 +36,12 @@ pub(super) struct Outstanding {
 impl Outstanding {
     pub(super) fn new() -> Self {
         let cids = RefCell::new(vec![0; CID_WORDS].into());
-        Outstanding { cids, count: Cell::new(0), waiting: RefCell::default(), spare: RefCell::default() }
+        Outstanding {
+            cids,
+            count: Cell::new(0),
+            waiting: RefCell::default(),
+            spare: RefCell::default(),
+        }
     }
 
     /// Puts a command where it stays until it is answered.
@@ -147,7 +152,8 @@ impl Ticket {
             let capsule = wire.outstanding.keep(capsule);
             return Some(Ticket { wire: wire.clone(), capsule: Some(capsule), claim });
         }
-        let status = wire.note_error(sqe, Status::COMMAND_ID_CONFLICT.dnr(), ErrorLocation::byte(2));
+        let status =
+            wire.note_error(sqe, Status::COMMAND_ID_CONFLICT.dnr(), ErrorLocation::byte(2));
         wire.respond(sqe.cid(), status, 0);
         None
     }
@@ -273,8 +279,14 @@ impl Wire {
     /// 1.1, section 3.3.2.2: the SUCCESS flag needs SQ flow control to be off).
     fn respond_with_data(&self, cid: Cid, data: AlignedBuf, held: Option<Payload>) {
         let success = !self.has_flow_control();
-        let header =
-            DataHeader { cid, ttag: Ttag(0), offset: 0, length: data.len() as u32, last: true, success };
+        let header = DataHeader {
+            cid,
+            ttag: Ttag(0),
+            offset: 0,
+            length: data.len() as u32,
+            last: true,
+            success,
+        };
         self.output.send_data(&Pdu::C2hData(header), data, self.framing.get(), held);
         if !success {
             self.respond(cid, Status::SUCCESS, 0);

@@ -55,6 +55,8 @@ impl Rig {
     fn await_jobs(&mut self) {
         let before = JOBS_AWAITED.load(Ordering::Acquire);
         self.have_done(|| _ = JOBS_AWAITED.fetch_add(1, Ordering::AcqRel));
-        eventually("the target's thread goes on", || JOBS_AWAITED.load(Ordering::Acquire) != before);
+        eventually("the target's thread goes on", || {
+            JOBS_AWAITED.load(Ordering::Acquire) != before
+        });
     }
 }

@@ -89,7 +89,8 @@ impl Rig {
             Portal { address: any, kind: PortalKind::Io },
             Portal { address: any, kind: PortalKind::Discovery },
         ];
-        let target = Target::new(TargetConfig { portals, limits, several_reactors: false }).unwrap();
+        let target =
+            Target::new(TargetConfig { portals, limits, several_reactors: false }).unwrap();
         let (stop, mut stopped) = mailbox::channel(1);
         let (jobs, mut orders) = mailbox::channel::<Job>(4);
         let (tell, told) = mpsc::channel();
@@ -182,7 +183,13 @@ pub struct Queue {
 }
 
 pub fn connect_command(queue_id: u16) -> Connect {
-    Connect { record_format: 0, queue_id, sq_size: 31, disable_sq_flow_control: false, keep_alive_ms: 0 }
+    Connect {
+        record_format: 0,
+        queue_id,
+        sq_size: 31,
+        disable_sq_flow_control: false,
+        keep_alive_ms: 0,
+    }
 }
 
 impl Queue {
@@ -358,7 +365,9 @@ impl Queue {
                 // With a time limit the kernel does not resume a read that a signal has
                 // interrupted.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
                     panic!("the target neither answers nor closes");
                 }
                 other => break other.unwrap_or(0),
@@ -404,7 +413,12 @@ impl Queue {
         }
     }
 
-    pub fn admin_command(&mut self, command: AdminCommand, nsid: u32, length: u32) -> (Status, u32, Vec<u8>) {
+    pub fn admin_command(
+        &mut self,
+        command: AdminCommand,
+        nsid: u32,
+        length: u32,
+    ) -> (Status, u32, Vec<u8>) {
         let mut sqe = command.to_sqe(self.next(), nsid);
         sqe.sgl = SglDescriptor::transport(length);
         let (cqe, data) = self.exchange(sqe, &[]);
@@ -445,7 +459,8 @@ impl Queue {
 
     pub fn write_sqe(&mut self, lba: u64, sgl: SglDescriptor) -> Sqe {
         let count = sgl.length.get() / 4096;
-        let write = IoCommand::Write { range: BlockRange { start: lba, count }, force_unit_access: false };
+        let write =
+            IoCommand::Write { range: BlockRange { start: lba, count }, force_unit_access: false };
         let mut sqe = write.to_sqe(self.next(), 1);
         sqe.sgl = sgl;
         sqe

@@ -73,8 +73,14 @@ fn namespaces_tell_their_size_their_format_and_what_is_atomic() {
     let exponents = [small.lba_formats[0].size_exponent, small.lba_formats[1].size_exponent];
     assert_eq!((small.lba_format_count, exponents), (1, [9, 12]));
     // 256 KiB, within a boundary of 1 MiB.
-    assert_eq!((large.atomic_write_power_fail.get(), small.atomic_write_power_fail.get()), (63, 511));
-    assert_eq!((large.atomic_boundary_power_fail.get(), small.atomic_boundary_normal.get()), (255, 2047));
+    assert_eq!(
+        (large.atomic_write_power_fail.get(), small.atomic_write_power_fail.get()),
+        (63, 511)
+    );
+    assert_eq!(
+        (large.atomic_boundary_power_fail.get(), small.atomic_boundary_normal.get()),
+        (255, 2047)
+    );
     assert_eq!((large.write_granularity.get(), small.write_granularity.get()), (0, 7));
     assert_eq!(large.deallocate_features, 0b1001);
     assert_ne!(large.nguid, small.nguid);
@@ -108,12 +114,17 @@ fn every_list_of_namespaces_holds_those_above_the_number_given() {
         rig.door.add(Nsid(nsid), MemoryVolumeOptions::new(1 << 20));
     }
     let mut admin = rig.admin();
-    for cns in [cns::ACTIVE_NAMESPACES, cns::ACTIVE_NAMESPACES_OF_SET, cns::ALLOCATED_NAMESPACES, 0x1a] {
+    for cns in
+        [cns::ACTIVE_NAMESPACES, cns::ACTIVE_NAMESPACES_OF_SET, cns::ALLOCATED_NAMESPACES, 0x1a]
+    {
         let (status, list) = admin.identify(cns, 1);
         assert_eq!(status, Status::SUCCESS);
         assert_eq!(namespaces_of_list(&list).collect::<Vec<_>>(), [3, 9], "{cns:#x}");
     }
-    assert_eq!(admin.identify(cns::ACTIVE_NAMESPACES, NSID_ALL).0.code(), Status::INVALID_NAMESPACE);
+    assert_eq!(
+        admin.identify(cns::ACTIVE_NAMESPACES, NSID_ALL).0.code(),
+        Status::INVALID_NAMESPACE
+    );
 }
 
 #[test]
@@ -149,7 +160,10 @@ fn what_there_is_not_is_refused_exactly() {
     assert_eq!(status.code(), Status::INVALID_FIELD);
     assert_eq!(admin.identify(cns::NAMESPACE, 0).0.code(), Status::INVALID_NAMESPACE);
     assert_eq!(admin.identify(cns::NAMESPACE_DESCRIPTORS, 77).0.code(), Status::INVALID_NAMESPACE);
-    assert!(admin.identify(cns::NAMESPACE, 77).1.iter().all(|byte| *byte == 0), "an inactive namespace");
+    assert!(
+        admin.identify(cns::NAMESPACE, 77).1.iter().all(|byte| *byte == 0),
+        "an inactive namespace"
+    );
     let identify = Identify { cns: cns::CONTROLLER, controller_id: 0, command_set: 0 };
     let (status, ..) = admin.admin_command(AdminCommand::Identify(identify), 0, 4092);
     assert_eq!(status.code(), Status::SGL_LENGTH_INVALID);
@@ -237,7 +251,10 @@ fn smart_figures_are_real() {
     assert_eq!((log.critical_warning, log.available_spare, log.spare_threshold), (0b101, 5, 10));
     assert_eq!((log.data_units_written.get(), log.data_units_read.get()), (2, 1), "rounded up");
     assert_eq!((log.host_reads.get(), log.host_writes.get()), (1, 1));
-    assert_eq!((log.media_errors.get(), log.unsafe_shutdowns.get(), log.power_cycles.get()), (3, 2, 9));
+    assert_eq!(
+        (log.media_errors.get(), log.unsafe_shutdowns.get(), log.power_cycles.get()),
+        (3, 2, 9)
+    );
     assert_eq!(log.error_log_entries.get(), 1);
     let get = |nsid, admin: &mut Queue| {
         let get = GetLogPage {
@@ -307,7 +324,10 @@ fn features_keep_what_was_set_and_forget_it_at_a_reset() {
     }
     assert_eq!(set(&mut admin, id::TEMPERATURE_THRESHOLD, 0, 350).0, Status::SUCCESS);
     assert_eq!(get(&mut admin, id::TEMPERATURE_THRESHOLD, FeatureSelect::Current, 0).1, 350);
-    assert_eq!(get(&mut admin, id::TEMPERATURE_THRESHOLD, FeatureSelect::Current, 1 << 20).1, 0xffff);
+    assert_eq!(
+        get(&mut admin, id::TEMPERATURE_THRESHOLD, FeatureSelect::Current, 1 << 20).1,
+        0xffff
+    );
     admin.set_cc(ashlar_nvme::property::Configuration(0x0046_0000));
     while admin.property(0x1c) & 1 != 0 {}
     admin.enable();
@@ -318,9 +338,15 @@ fn features_keep_what_was_set_and_forget_it_at_a_reset() {
 fn features_that_do_not_exist_are_refused() {
     let rig = Rig::start();
     let mut admin = rig.admin();
-    for feature in
-        [0x00, 0x03, id::VOLATILE_WRITE_CACHE, id::INTERRUPT_COALESCING, id::INTERRUPT_VECTOR, 0x0d, 0xff]
-    {
+    for feature in [
+        0x00,
+        0x03,
+        id::VOLATILE_WRITE_CACHE,
+        id::INTERRUPT_COALESCING,
+        id::INTERRUPT_VECTOR,
+        0x0d,
+        0xff,
+    ] {
         let (status, _) = get(&mut admin, feature, FeatureSelect::Current, 0);
         assert_eq!(status, Status::INVALID_FIELD.dnr().more(), "{feature:#x}");
         assert_eq!(set(&mut admin, feature, 0, 0).0.code(), Status::INVALID_FIELD);
@@ -333,8 +359,14 @@ fn values_that_features_cannot_have_are_refused() {
     let mut admin = rig.admin();
     assert_eq!(set(&mut admin, id::POWER_MANAGEMENT, 0, 1).0.code(), Status::INVALID_FIELD);
     assert_eq!(set(&mut admin, id::ERROR_RECOVERY, 0, 1 << 16).0.code(), Status::INVALID_FIELD);
-    assert_eq!(set(&mut admin, id::ASYNC_EVENT_CONFIGURATION, 0, 1 << 31).0.code(), Status::INVALID_FIELD);
-    assert_eq!(set(&mut admin, id::NUMBER_OF_QUEUES, 0, 0xffff_0000).0.code(), Status::INVALID_FIELD);
+    assert_eq!(
+        set(&mut admin, id::ASYNC_EVENT_CONFIGURATION, 0, 1 << 31).0.code(),
+        Status::INVALID_FIELD
+    );
+    assert_eq!(
+        set(&mut admin, id::NUMBER_OF_QUEUES, 0, 0xffff_0000).0.code(),
+        Status::INVALID_FIELD
+    );
     assert_eq!(set(&mut admin, id::HOST_IDENTIFIER, 0, 1).0.code(), Status::COMMAND_SEQUENCE_ERROR);
     let one = set(&mut admin, id::ARBITRATION, 1, 0).0;
     assert_eq!(one.code(), Status::FEATURE_NOT_NAMESPACE_SPECIFIC);
@@ -351,7 +383,10 @@ fn queues_are_granted_up_to_the_limit_and_only_before_there_are_any() {
     assert_eq!(set(&mut admin, id::NUMBER_OF_QUEUES, 0, ask(2)), (Status::SUCCESS, ask(2)));
     assert_eq!(get(&mut admin, id::NUMBER_OF_QUEUES, FeatureSelect::Current, 0).1, ask(2));
     let _io = Queue::io(rig.io, &admin, 2);
-    assert_eq!(set(&mut admin, id::NUMBER_OF_QUEUES, 0, ask(4)).0.code(), Status::COMMAND_SEQUENCE_ERROR);
+    assert_eq!(
+        set(&mut admin, id::NUMBER_OF_QUEUES, 0, ask(4)).0.code(),
+        Status::COMMAND_SEQUENCE_ERROR
+    );
 }
 
 #[test]
@@ -361,7 +396,10 @@ fn the_keep_alive_timeout_can_be_read_and_changed() {
     assert_eq!(get(&mut admin, id::KEEP_ALIVE_TIMER, FeatureSelect::Current, 0).1, 0);
     assert_eq!(set(&mut admin, id::KEEP_ALIVE_TIMER, 0, 15_000).0, Status::SUCCESS);
     assert_eq!(get(&mut admin, id::KEEP_ALIVE_TIMER, FeatureSelect::Current, 0).1, 15_000);
-    assert_eq!(set(&mut admin, id::KEEP_ALIVE_TIMER, 0, u32::MAX).0.code(), Status::KEEP_ALIVE_INVALID);
+    assert_eq!(
+        set(&mut admin, id::KEEP_ALIVE_TIMER, 0, u32::MAX).0.code(),
+        Status::KEEP_ALIVE_INVALID
+    );
 }
 
 #[test]
@@ -385,7 +423,8 @@ fn a_host_that_honours_retry_delays_is_given_them() {
     assert_eq!(io.read(0, 1).0, Status::NAMESPACE_NOT_READY.more());
     let mut behavior = [0; 512];
     behavior[0] = 1;
-    let command = AdminCommand::SetFeatures { feature: id::HOST_BEHAVIOR, save: false, parameter: 0 };
+    let command =
+        AdminCommand::SetFeatures { feature: id::HOST_BEHAVIOR, save: false, parameter: 0 };
     let mut sqe = command.to_sqe(admin.cid(), 0);
     sqe.sgl = SglDescriptor::in_capsule(512);
     assert_eq!(admin.exchange(sqe, &behavior).0.status(), Status::SUCCESS);
@@ -420,7 +459,8 @@ fn write_protection_that_is_as_it_was_changes_nothing() {
     let (mut admin, _io) = rig.host();
     assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 1).0, Status::SUCCESS);
     let before = rig.door.generation();
-    (0..10).for_each(|_| assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 1).0, Status::SUCCESS));
+    (0..10)
+        .for_each(|_| assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 1).0, Status::SUCCESS));
     assert_eq!(rig.door.generation(), before);
     assert_eq!(set(&mut admin, id::WRITE_PROTECTION, 1, 0).0, Status::SUCCESS);
     assert_ne!(rig.door.generation(), before);
@@ -441,7 +481,10 @@ fn a_format_changes_the_sector_size_and_empties_the_namespace() {
     assert_eq!(admin.admin_command(format(2, 0, 0), 1, 0).0.code(), Status::INVALID_FORMAT);
     assert_eq!(admin.admin_command(format(1, 1, 0), 1, 0).0.code(), Status::INVALID_FORMAT);
     assert_eq!(admin.admin_command(format(1, 0, 0), 5, 0).0.code(), Status::INVALID_NAMESPACE);
-    assert_eq!(admin.admin_command(format(1, 0, 0), NSID_ALL, 0).0.code(), Status::INVALID_NAMESPACE);
+    assert_eq!(
+        admin.admin_command(format(1, 0, 0), NSID_ALL, 0).0.code(),
+        Status::INVALID_NAMESPACE
+    );
 }
 
 #[test]
@@ -480,7 +523,11 @@ fn sanitize_copy_and_other_optional_commands_are_not_there() {
     for opcode in [0x84, 0x0d, 0x10, 0x14, 0x81] {
         let mut sqe = AdminCommand::KeepAlive.to_sqe(admin.cid(), 0);
         sqe.opcode = opcode;
-        assert_eq!(admin.exchange(sqe, &[]).0.status().code(), Status::INVALID_OPCODE, "{opcode:#x}");
+        assert_eq!(
+            admin.exchange(sqe, &[]).0.status().code(),
+            Status::INVALID_OPCODE,
+            "{opcode:#x}"
+        );
     }
     for opcode in [0x04, 0x19] {
         let mut sqe = IoCommand::Verify(BlockRange { start: 0, count: 1 }).to_sqe(io.cid(), 1);

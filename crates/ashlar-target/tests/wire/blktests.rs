@@ -21,7 +21,8 @@ use ashlar_volume::memory_door::MemoryVolumeOptions;
 use ashlar_volume::{AccessList, HostNqn, Nsid};
 
 use crate::support::{
-    DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, VOLUME_BYTES, connect_command, eventually, pattern,
+    DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, VOLUME_BYTES, connect_command, eventually,
+    pattern,
 };
 
 fn active(admin: &mut Queue) -> Vec<u32> {
@@ -174,7 +175,8 @@ fn nvme_019_discarded_blocks_read_as_zeros() {
 fn nvme_021_028_lists_name_the_namespace_and_the_subsystem() {
     let rig = Rig::start();
     let mut admin = rig.admin();
-    let controller = IdentifyController::read_from_bytes(&admin.identify(cns::CONTROLLER, 0).1).unwrap();
+    let controller =
+        IdentifyController::read_from_bytes(&admin.identify(cns::CONTROLLER, 0).1).unwrap();
     assert_eq!(&controller.subsystem_nqn[..SUBSYSTEM.len()], SUBSYSTEM.as_bytes());
     assert_eq!(active(&mut admin), [1]);
 }
@@ -295,7 +297,8 @@ fn nvme_048_a_host_comes_back_with_another_number_of_queues() {
     for queues in [1, 8, 3, 64] {
         let mut admin = rig.admin();
         assert_eq!(grant(&mut admin, queues).submission, queues);
-        let connected: Vec<Queue> = (1..=queues as u16).map(|id| Queue::io(rig.io, &admin, id)).collect();
+        let connected: Vec<Queue> =
+            (1..=queues as u16).map(|id| Queue::io(rig.io, &admin, id)).collect();
         eventually("all are there", || {
             let hosts = rig.target.connected_hosts();
             let own = hosts.iter().find(|host| host.controller_id == admin.controller_id);
@@ -347,7 +350,11 @@ fn nvme_055_a_write_in_flight_while_its_namespace_goes_and_one_just_after() {
     assert_eq!((refused.cid, refused.status().code()), (after.cid, Status::INVALID_NAMESPACE));
     rig.volume.hold(false);
     let (done, _) = io.finish(&[]);
-    assert_eq!((done.cid, done.status()), (in_flight.cid, Status::SUCCESS), "it began while there was one");
+    assert_eq!(
+        (done.cid, done.status()),
+        (in_flight.cid, Status::SUCCESS),
+        "it began while there was one"
+    );
     rig.door.add(Nsid(1), small());
     assert_eq!(io.read(0, 1).1, [0; 4096], "the next one has nothing of it");
 }
@@ -488,7 +495,11 @@ fn nvme_061_a_target_torn_down_and_set_up_under_io() {
         drop(admin);
         let (_admin, mut io) = rig.host();
         for lba in answered {
-            assert_eq!(io.read(lba as u64, 1).1, [round + lba as u8 % 8; 4096], "what was answered is there");
+            assert_eq!(
+                io.read(lba as u64, 1).1,
+                [round + lba as u8 % 8; 4096],
+                "what was answered is there"
+            );
         }
     }
 }

@@ -122,7 +122,12 @@ impl VolumeIo for WeighedVolume {
         Ok(())
     }
 
-    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+    async fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        data: Bytes,
+    ) -> Result<(), IoError> {
         self.have(2 * buffer(data.len() as u64) + blocks(offset, expected.len() as u64)).await;
         Ok(())
     }
@@ -148,7 +153,10 @@ struct WeighedDoor {
 impl WeighedDoor {
     fn new(scale: Arc<Scale>) -> Self {
         let like = MemoryDoor::new(SUBSYSTEM);
-        like.add(Nsid(1), MemoryVolumeOptions { lba_bytes: SECTOR, ..MemoryVolumeOptions::new(64 << 20) });
+        like.add(
+            Nsid(1),
+            MemoryVolumeOptions { lba_bytes: SECTOR, ..MemoryVolumeOptions::new(64 << 20) },
+        );
         like.change(Nsid(1), |info| {
             info.lba_bytes = SECTOR;
             info.atomic_write_bytes_max = ATOMIC;
@@ -246,7 +254,11 @@ fn reads(queue: &mut Queue) -> Vec<Sqe> {
 }
 
 fn writes(queue: &mut Queue) -> Vec<Sqe> {
-    vec![sqe(queue, IoCommand::Write { range: range(TRANSFER), force_unit_access: false }, TRANSFER)]
+    vec![sqe(
+        queue,
+        IoCommand::Write { range: range(TRANSFER), force_unit_access: false },
+        TRANSFER,
+    )]
 }
 
 fn compares(queue: &mut Queue) -> Vec<Sqe> {
@@ -255,7 +267,8 @@ fn compares(queue: &mut Queue) -> Vec<Sqe> {
 
 fn pairs(queue: &mut Queue) -> Vec<Sqe> {
     let mut compare = sqe(queue, IoCommand::Compare(range(ATOMIC)), ATOMIC);
-    let mut write = sqe(queue, IoCommand::Write { range: range(ATOMIC), force_unit_access: false }, ATOMIC);
+    let mut write =
+        sqe(queue, IoCommand::Write { range: range(ATOMIC), force_unit_access: false }, ATOMIC);
     compare.set_fuse(Fuse::First);
     write.set_fuse(Fuse::Second);
     vec![compare, write]
@@ -267,12 +280,19 @@ fn verifies(queue: &mut Queue) -> Vec<Sqe> {
 
 fn zeros(queue: &mut Queue) -> Vec<Sqe> {
     let range = range(8 << 20);
-    vec![sqe(queue, IoCommand::WriteZeroes { range, deallocate: false, force_unit_access: false }, 0)]
+    vec![sqe(
+        queue,
+        IoCommand::WriteZeroes { range, deallocate: false, force_unit_access: false },
+        0,
+    )]
 }
 
 /// All kinds in turn.
 fn everything(queue: &mut Queue) -> Vec<Sqe> {
-    [reads, writes, compares, pairs, verifies, zeros].iter().flat_map(|commands| commands(queue)).collect()
+    [reads, writes, compares, pairs, verifies, zeros]
+        .iter()
+        .flat_map(|commands| commands(queue))
+        .collect()
 }
 
 /// Waits until the volume has as much work as the budget lets in: nothing changes while others are
@@ -293,8 +313,9 @@ fn weigh(commands: Commands) -> u64 {
     let scale = Arc::new(Scale::default());
     served(&scale, |address| {
         let admin = Queue::admin(address, SUBSYSTEM, crate::support::HOST);
-        let connect =
-            |id| Queue::io_with(address, &admin, crate::support::connect_command(id), Digests::NONE);
+        let connect = |id| {
+            Queue::io_with(address, &admin, crate::support::connect_command(id), Digests::NONE)
+        };
         let mut probe = connect(QUEUES + 1);
         let mut queues: Vec<Queue> = (1..=QUEUES).map(connect).collect();
         let data = vec![0; TRANSFER as usize];
@@ -307,7 +328,8 @@ fn weigh(commands: Commands) -> u64 {
                         sent += batch.len() as u16;
                         batch.into_iter().for_each(|sqe| queue.send_command(sqe, &[]));
                     }
-                    (0..sent).for_each(|_| assert_eq!(queue.finish(&data).0.status(), Status::SUCCESS));
+                    (0..sent)
+                        .for_each(|_| assert_eq!(queue.finish(&data).0.status(), Status::SUCCESS));
                 });
             }
             settle(&scale, &mut probe);

@@ -28,9 +28,10 @@ fn rig() -> Rig {
 fn closes(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0; 256]) {
         Ok(count) => count == 0,
-        Err(error) => {
-            !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-        }
+        Err(error) => !matches!(
+            error.kind(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+        ),
     }
 }
 
@@ -63,8 +64,8 @@ fn a_handshake_that_trickles_is_cut_off() {
 fn a_connect_whose_capsule_trickles_is_cut_off() {
     let rig = rig();
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
-    let sqe =
-        FabricsCommand::Connect(connect_command(0)).to_sqe(queue.cid(), SglDescriptor::in_capsule(1024));
+    let sqe = FabricsCommand::Connect(connect_command(0))
+        .to_sqe(queue.cid(), SglDescriptor::in_capsule(1024));
     let bytes = queue.encode(&Pdu::Command(sqe), connect_data().as_bytes());
     assert!(is_cut_off(queue, &bytes));
 }
@@ -73,7 +74,8 @@ fn a_connect_whose_capsule_trickles_is_cut_off() {
 fn a_connect_whose_data_trickle_is_cut_off() {
     let rig = rig();
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(queue.cid(), SglDescriptor::transport(1024));
+    let sqe = FabricsCommand::Connect(connect_command(0))
+        .to_sqe(queue.cid(), SglDescriptor::transport(1024));
     queue.send_command(sqe, &[]);
     let Some((Pdu::R2t(r2t), _)) = queue.receive() else { panic!("no R2T") };
     let (cid, ttag) = (r2t.cid, r2t.ttag);
@@ -115,7 +117,8 @@ fn leave_a_host(rig: &Rig) {
 
 #[test]
 fn a_connect_that_waits_for_earlier_commands_is_told_in_time_to_come_back() {
-    let rig = Rig::with_limits(Limits { connect_wait: Duration::from_millis(100), ..Limits::default() });
+    let rig =
+        Rig::with_limits(Limits { connect_wait: Duration::from_millis(100), ..Limits::default() });
     leave_a_host(&rig);
     let mut back = Queue::shaken(rig.io, Digests::NONE);
     let (busy, _) = back.connect(&connect_command(0), &connect_data());
@@ -131,13 +134,19 @@ fn a_connect_that_waits_for_earlier_commands_is_told_in_time_to_come_back() {
 // The same host in its initial file system and after its start may have two identifiers.
 #[test]
 fn a_host_that_comes_back_with_another_identifier_waits_for_its_earlier_commands_too() {
-    let rig = Rig::with_limits(Limits { connect_wait: Duration::from_millis(100), ..Limits::default() });
+    let rig =
+        Rig::with_limits(Limits { connect_wait: Duration::from_millis(100), ..Limits::default() });
     leave_a_host(&rig);
     let mut back = Queue::shaken(rig.io, Digests::NONE);
     let data = ConnectData::new([9; 16], CNTLID_DYNAMIC, SUBSYSTEM, HOST);
-    assert_eq!(back.connect(&connect_command(0), &data).0.status(), Status::CONNECT_CONTROLLER_BUSY);
+    assert_eq!(
+        back.connect(&connect_command(0), &data).0.status(),
+        Status::CONNECT_CONTROLLER_BUSY
+    );
     rig.volume.hold(false);
-    eventually("it is taken", || back.connect(&connect_command(0), &data).0.status() == Status::SUCCESS);
+    eventually("it is taken", || {
+        back.connect(&connect_command(0), &data).0.status() == Status::SUCCESS
+    });
 }
 
 #[test]
@@ -146,7 +155,8 @@ fn a_connection_whose_connect_waits_is_closed_in_time() {
     let rig = Rig::with_limits(Limits { connect_wait, ..hurried(HANDSHAKE) });
     leave_a_host(&rig);
     let mut back = Queue::shaken(rig.io, Digests::NONE);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
+    let sqe = FabricsCommand::Connect(connect_command(0))
+        .to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
     let bytes = back.encode(&Pdu::Command(sqe), connect_data().as_bytes());
     // It comes so late that its own time would be up after the handshake's.
     std::thread::sleep(HANDSHAKE / 2);
@@ -177,11 +187,16 @@ fn a_connect_needs_no_memory_that_a_host_has_taken() {
     for _ in 0..4 {
         let sqe = io.write_sqe(0, SglDescriptor::transport(1 << 20));
         io.send_command(sqe, &[]);
-        assert!(matches!(io.receive(), Some((Pdu::R2t(_), _))), "it has memory that it does not fill");
+        assert!(
+            matches!(io.receive(), Some((Pdu::R2t(_), _))),
+            "it has memory that it does not fill"
+        );
     }
     let mut other = Queue::shaken(rig.io, Digests::NONE);
-    let data = ConnectData::new([8; 16], CNTLID_DYNAMIC, SUBSYSTEM, "nqn.2014-08.org.example:other");
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(other.cid(), SglDescriptor::transport(1024));
+    let data =
+        ConnectData::new([8; 16], CNTLID_DYNAMIC, SUBSYSTEM, "nqn.2014-08.org.example:other");
+    let sqe = FabricsCommand::Connect(connect_command(0))
+        .to_sqe(other.cid(), SglDescriptor::transport(1024));
     assert_eq!(other.exchange(sqe, data.as_bytes()).0.status(), Status::SUCCESS);
 }
 
@@ -192,7 +207,8 @@ fn late_queue(rig: &Rig) -> (Queue, Queue) {
     eventually("the queue is gone", || rig.target.connected_hosts()[0].io_queues == 0);
     let mut late = Queue::shaken(rig.io, Digests::NONE);
     let data = ConnectData::new(HOST_ID, admin.controller_id, SUBSYSTEM, HOST);
-    let sqe = FabricsCommand::Connect(connect_command(2)).to_sqe(late.cid(), SglDescriptor::in_capsule(1024));
+    let sqe = FabricsCommand::Connect(connect_command(2))
+        .to_sqe(late.cid(), SglDescriptor::in_capsule(1024));
     late.send_command(sqe, data.as_bytes());
     // Another one is answered after it: so it has begun.
     let mut other = Queue::shaken(rig.io, Digests::NONE);

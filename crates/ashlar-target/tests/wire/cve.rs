@@ -49,7 +49,8 @@ fn is_unknown(queue: &mut Queue, header: DataHeader) {
 /// A host's first bytes: the handshake, and Connect of an admin queue.
 fn first_bytes() -> Vec<u8> {
     let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::in_capsule(1024));
+    let sqe =
+        FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::in_capsule(1024));
     let mut bytes = vec![0, 0, 128, 0, 128, 0, 0, 0];
     bytes.resize(128 + 72, 0);
     bytes[128..136].copy_from_slice(&[4, 0, 72, 72, 0x48, 4, 0, 0]);
@@ -62,8 +63,11 @@ fn first_bytes() -> Vec<u8> {
 // byte, by a reset and in order, and where the set-up itself is refused.
 #[test]
 fn cve_2023_5178_connections_torn_down_at_every_step_of_their_setup() {
-    let rig =
-        Rig::with_limits(Limits { connecting_max: 10_000, connections_max: 60_000, ..Limits::default() });
+    let rig = Rig::with_limits(Limits {
+        connecting_max: 10_000,
+        connections_max: 60_000,
+        ..Limits::default()
+    });
     let bytes = first_bytes();
     for length in 0..=bytes.len() {
         for in_order in [false, true] {
@@ -110,7 +114,9 @@ fn cve_2023_6535_data_for_a_command_that_expects_none() {
     eventually("the read runs", || rig.volume.held_count() == 1);
     let header = DataHeader { cid: Cid(sqe.cid.get()), ttag: Ttag(0), length: 4096, ..header };
     io.send(&Pdu::H2cData(header), &[1; 4096]);
-    eventually("the queue is ending", || rig.target.connected_hosts().iter().all(|host| host.io_queues == 0));
+    eventually("the queue is ending", || {
+        rig.target.connected_hosts().iter().all(|host| host.io_queues == 0)
+    });
     rig.volume.hold(false);
     assert_eq!(terminated(&mut io), (FatalStatus::InvalidHeaderField as u16, 10));
     still_serves(&rig);
@@ -133,8 +139,14 @@ fn cve_2023_6536_data_at_a_wrong_offset() {
 #[test]
 fn cve_2026_22998_data_before_any_command() {
     let rig = Rig::with_limits(Limits { connection_bytes_max: 4 << 20, ..Limits::default() });
-    let header =
-        DataHeader { cid: Cid(0), ttag: Ttag(0), offset: 0, length: 4096, last: true, success: false };
+    let header = DataHeader {
+        cid: Cid(0),
+        ttag: Ttag(0),
+        offset: 0,
+        length: 4096,
+        last: true,
+        success: false,
+    };
     is_unknown(&mut Queue::shaken(rig.io, Digests::NONE), header);
     let (_admin, mut io) = rig.host();
     is_unknown(&mut io, header);
@@ -175,7 +187,8 @@ fn spdk_1546_connect_with_data_by_r2t() {
     let rig = Rig::start();
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
     let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::transport(1024));
+    let sqe =
+        FabricsCommand::Connect(connect_command(0)).to_sqe(Cid(1), SglDescriptor::transport(1024));
     let (cqe, _) = queue.exchange(sqe, data.as_bytes());
     assert_eq!(cqe.status(), Status::SUCCESS);
     queue.enable();
@@ -186,11 +199,16 @@ fn spdk_1546_connect_with_data_by_r2t() {
 #[test]
 fn commit_52a0a985_offsets_and_lengths_that_exceed_the_transfer_together() {
     let rig = Rig::start();
-    for (offset, length) in [(4096, 8192), (8188, 8), (8192, 4096), (u32::MAX - 4095, 4096), (1 << 31, 4096)]
+    for (offset, length) in
+        [(4096, 8192), (8188, 8), (8192, 4096), (u32::MAX - 4095, 4096), (1 << 31, 4096)]
     {
         let (_admin, mut io, header) = asked(&rig, 8192);
         io.send(&Pdu::H2cData(DataHeader { offset, length, ..header }), &vec![1; length as usize]);
-        assert_eq!(terminated(&mut io).0, FatalStatus::DataOutOfRange as u16, "{offset} + {length}");
+        assert_eq!(
+            terminated(&mut io).0,
+            FatalStatus::DataOutOfRange as u16,
+            "{offset} + {length}"
+        );
     }
     let (_admin, mut io) = rig.host();
     assert_eq!(io.read(0, 2).1, [0; 8192], "nothing of it was written");
@@ -205,7 +223,11 @@ fn cve_2025_21927_header_lengths_are_checked_before_digests() {
         let mut bytes = queue.encode(&Pdu::Command(Sqe::new(0x7f, Cid(1), 1)), &[]);
         bytes[2] = header_bytes;
         queue.send_raw(&bytes);
-        assert_eq!(terminated(&mut queue), (FatalStatus::InvalidHeaderField as u16, 2), "{header_bytes}");
+        assert_eq!(
+            terminated(&mut queue),
+            (FatalStatus::InvalidHeaderField as u16, 2),
+            "{header_bytes}"
+        );
     }
 }
 
@@ -254,7 +276,9 @@ fn cve_2026_23148_an_identifier_is_free_as_soon_as_its_answer_is_sent() {
     let rig = Rig::start();
     let (_admin, mut io) = rig.host();
     let mut rounds = [0; OVERLAPPING as usize];
-    (0..OVERLAPPING).map(|cid| overlapping(cid, 0)).for_each(|(sqe, data)| io.send_command(sqe, &data));
+    (0..OVERLAPPING)
+        .map(|cid| overlapping(cid, 0))
+        .for_each(|(sqe, data)| io.send_command(sqe, &data));
     while rounds.iter().any(|round| *round < ROUNDS) {
         let (cid, is_success) = match io.receive().expect("the target answers") {
             (Pdu::Response(cqe), _) => (cqe.cid.get(), cqe.status() == Status::SUCCESS),
@@ -298,7 +322,8 @@ fn spdk_1996_discovery_and_then_a_connection() {
     let (discovery, io) = (rig.discovery, rig.io);
     let connect = move || {
         for _ in 0..20 {
-            let discovery = Queue::admin(discovery, crate::support::DISCOVERY, crate::support::HOST);
+            let discovery =
+                Queue::admin(discovery, crate::support::DISCOVERY, crate::support::HOST);
             let mut admin = Queue::admin(io, crate::support::SUBSYSTEM, crate::support::HOST);
             drop(discovery);
             assert_eq!(admin.property(offset::CSTS), 1);
@@ -327,8 +352,8 @@ fn nvmet_auth_messages_of_any_length_are_refused_and_consumed() {
     let (mut admin, mut io) = rig.host();
     for queue in [&mut admin, &mut io] {
         for length in [0, 1, 16, 4096, 8192] {
-            let sqe =
-                FabricsCommand::AuthSend(auth(length)).to_sqe(queue.cid(), SglDescriptor::in_capsule(length));
+            let sqe = FabricsCommand::AuthSend(auth(length))
+                .to_sqe(queue.cid(), SglDescriptor::in_capsule(length));
             let (cqe, _) = queue.exchange(sqe, &vec![0xff; length as usize]);
             assert_eq!(cqe.status().code(), Status::INVALID_OPCODE, "{length}");
         }
@@ -345,7 +370,8 @@ fn nvmet_auth_messages_that_would_come_by_r2t_are_refused_and_not_asked_for() {
     let refusals = [Status::INVALID_OPCODE, Status::INVALID_OPCODE, Status::COMMAND_SEQUENCE_ERROR];
     for (queue, refusal) in [&mut admin, &mut io, &mut fresh].into_iter().zip(refusals) {
         for length in [0, 1, 16, 4096, 1 << 20, u32::MAX] {
-            for command in [FabricsCommand::AuthSend(auth(length)), FabricsCommand::AuthReceive(auth(length))]
+            for command in
+                [FabricsCommand::AuthSend(auth(length)), FabricsCommand::AuthReceive(auth(length))]
             {
                 let sqe = command.to_sqe(queue.cid(), SglDescriptor::transport(length));
                 queue.send_command(sqe, &[]);

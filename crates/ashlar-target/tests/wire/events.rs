@@ -106,7 +106,8 @@ fn what_is_not_configured_is_not_told() {
     let mut admin = rig.admin();
     let request = await_event(&mut admin, event_bits::SPARE);
     rig.door.add(Nsid(5), MemoryVolumeOptions::new(1 << 20));
-    let health = HealthFigures { spare_percent: 3, spare_threshold_percent: 10, ..HealthFigures::default() };
+    let health =
+        HealthFigures { spare_percent: 3, spare_threshold_percent: 10, ..HealthFigures::default() };
     rig.door.set_health(health);
     let (cqe, _) = admin.finish(&[]);
     assert_eq!(cqe.cid(), request);
@@ -154,8 +155,11 @@ fn names(queue: &mut Queue) -> Vec<(String, String)> {
 fn both_portals_tell_of_the_subsystem_and_of_the_discovery_service() {
     let rig = Rig::start();
     let (io, discovery) = (rig.io.port().to_string(), rig.discovery.port().to_string());
-    let want =
-        [(SUBSYSTEM.to_owned(), io.clone()), (DISCOVERY.to_owned(), io), (DISCOVERY.to_owned(), discovery)];
+    let want = [
+        (SUBSYSTEM.to_owned(), io.clone()),
+        (DISCOVERY.to_owned(), io),
+        (DISCOVERY.to_owned(), discovery),
+    ];
     for address in [rig.io, rig.discovery] {
         let mut queue = Queue::admin(address, DISCOVERY, HOST);
         assert_eq!(names(&mut queue), want);
@@ -182,8 +186,10 @@ fn a_persistent_discovery_controller_is_told_of_changes() {
 #[test]
 fn a_host_sees_only_what_allows_it() {
     let rig = Rig::start();
-    rig.door
-        .add(Nsid(2), MemoryVolumeOptions { access: only(STRANGER), ..MemoryVolumeOptions::new(1 << 20) });
+    rig.door.add(
+        Nsid(2),
+        MemoryVolumeOptions { access: only(STRANGER), ..MemoryVolumeOptions::new(1 << 20) },
+    );
     let (mut admin, mut io) = rig.host();
     let list = admin.identify(cns::ACTIVE_NAMESPACES, 0).1;
     assert_eq!(namespaces_of_list(&list).collect::<Vec<_>>(), [1]);
@@ -193,7 +199,11 @@ fn a_host_sees_only_what_allows_it() {
         for select in [FeatureSelect::Current, FeatureSelect::Default, FeatureSelect::Supported] {
             let get = AdminCommand::GetFeatures { feature, select, parameter: 0 };
             assert_eq!(admin.admin_command(get, 1, 0).0, Status::SUCCESS);
-            assert_eq!(admin.admin_command(get, 2, 0).0.code(), Status::INVALID_NAMESPACE, "{feature:#x}");
+            assert_eq!(
+                admin.admin_command(get, 2, 0).0.code(),
+                Status::INVALID_NAMESPACE,
+                "{feature:#x}"
+            );
         }
     }
     let mut sqe = IoCommand::Read(BlockRange { start: 0, count: 1 }).to_sqe(io.cid(), 2);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ashlar_nvme::admin::AdminCommand;
 use ashlar_nvme::fabrics::{
-    AuthTransfer, CNTLID_DYNAMIC, Connect, ConnectData, ConnectParameter, FabricsCommand, PropertyWidth,
+    AuthTransfer, CNTLID_DYNAMIC, Connect, ConnectData, ConnectParameter, FabricsCommand,
+    PropertyWidth,
 };
 use ashlar_nvme::io::IoCommand;
 use ashlar_nvme::pdu::Digests;
@@ -14,7 +15,9 @@ use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
 
-use crate::support::{DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually};
+use crate::support::{
+    DISCOVERY, HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually,
+};
 
 fn data(controller_id: u16) -> ConnectData {
     ConnectData::new(HOST_ID, controller_id, SUBSYSTEM, HOST)
@@ -39,7 +42,10 @@ fn every_invalid_parameter_is_named() {
     assert_eq!(refused(&rig, wrong_size(1024), &dynamic), named(ConnectParameter::SqSize));
     assert_eq!(refused(&rig, connect_command(65), &own), named(ConnectParameter::QueueId));
     assert_eq!(refused(&rig, connect_command(0), &data(5)), named(ConnectParameter::ControllerId));
-    assert_eq!(refused(&rig, connect_command(1), &data(0x0fff)), named(ConnectParameter::ControllerId));
+    assert_eq!(
+        refused(&rig, connect_command(1), &data(0x0fff)),
+        named(ConnectParameter::ControllerId)
+    );
     let other = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, "nqn.2014-08.org.example:other", HOST);
     assert_eq!(refused(&rig, connect_command(0), &other), named(ConnectParameter::SubsystemNqn));
     let nobody = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, "somebody");
@@ -75,7 +81,10 @@ fn a_refused_connect_may_be_followed_by_a_right_one() {
     let mut queue = Queue::shaken(rig.io, Digests::NONE);
     let wrong = queue.connect(&connect_command(0), &data(3)).0;
     assert_eq!(wrong.status().code(), Status::CONNECT_INVALID_PARAMETERS);
-    assert_eq!(queue.connect(&connect_command(0), &data(CNTLID_DYNAMIC)).0.status(), Status::SUCCESS);
+    assert_eq!(
+        queue.connect(&connect_command(0), &data(CNTLID_DYNAMIC)).0.status(),
+        Status::SUCCESS
+    );
     let again = queue.connect(&connect_command(0), &data(CNTLID_DYNAMIC)).0;
     assert_eq!(again.status().code(), Status::COMMAND_SEQUENCE_ERROR);
 }
@@ -98,10 +107,12 @@ fn nothing_but_connect_is_taken_before_connect() {
 fn an_io_queue_needs_an_enabled_controller_and_a_free_number() {
     let rig = Rig::start();
     let mut admin = Queue::shaken(rig.io, Digests::NONE);
-    let controller_id = admin.connect(&connect_command(0), &data(CNTLID_DYNAMIC)).0.result.get() as u16;
+    let controller_id =
+        admin.connect(&connect_command(0), &data(CNTLID_DYNAMIC)).0.result.get() as u16;
     let mut io = Queue::shaken(rig.io, Digests::NONE);
-    let status =
-        |queue: &mut Queue| queue.connect(&connect_command(1), &data(controller_id)).0.status().code();
+    let status = |queue: &mut Queue| {
+        queue.connect(&connect_command(1), &data(controller_id)).0.status().code()
+    };
     assert_eq!(status(&mut io), Status::COMMAND_SEQUENCE_ERROR);
     admin.enable();
     assert_eq!(status(&mut io), Status::SUCCESS);
@@ -117,7 +128,8 @@ fn properties_can_be_read() {
     assert_eq!(admin.property(offset::VS), 0x0002_0100);
     assert_eq!(admin.property(offset::CC), 0x0046_0001);
     assert_eq!(admin.property(offset::CSTS), 1);
-    for (offset, width) in [(0x20, PropertyWidth::Four), (0, PropertyWidth::Four), (4, PropertyWidth::Eight)]
+    for (offset, width) in
+        [(0x20, PropertyWidth::Four), (0, PropertyWidth::Four), (4, PropertyWidth::Eight)]
     {
         let get = FabricsCommand::PropertyGet { offset, width };
         let sqe = get.to_sqe(admin.cid(), SglDescriptor::transport(0));
@@ -137,7 +149,11 @@ fn only_what_the_controller_can_do_enables_it() {
             value: configuration,
         };
         let sqe = set.to_sqe(admin.cid(), SglDescriptor::transport(0));
-        assert_eq!(admin.exchange(sqe, &[]).0.status().code(), Status::INVALID_FIELD, "{configuration:#x}");
+        assert_eq!(
+            admin.exchange(sqe, &[]).0.status().code(),
+            Status::INVALID_FIELD,
+            "{configuration:#x}"
+        );
     }
     assert_eq!(admin.identify(1, 0).0.code(), Status::COMMAND_SEQUENCE_ERROR, "not enabled yet");
     admin.set_cc(Configuration(0x0046_0061));

@@ -36,7 +36,8 @@ fn get(cid: Cid, offset: u32) -> Sqe {
 
 fn set(cid: Cid, configuration: Configuration) -> Sqe {
     let (width, value) = (PropertyWidth::Four, configuration.0.into());
-    FabricsCommand::PropertySet { offset: offset::CC, width, value }.to_sqe(cid, SglDescriptor::transport(0))
+    FabricsCommand::PropertySet { offset: offset::CC, width, value }
+        .to_sqe(cid, SglDescriptor::transport(0))
 }
 
 /// Sends the command. The next answer is that to it, and it succeeds: returns the result.
@@ -57,7 +58,9 @@ fn a_host_that_detaches_with_identifiers_of_its_event_requests_is_shut_down_in_o
     let forgotten = request_events(&mut admin);
     answered(&mut admin, get(forgotten[0], offset::CC));
     answered(&mut admin, set(forgotten[1], Configuration::enable().with_shutdown()));
-    eventually("it is shut down", || status(&mut admin, forgotten[0]).shutdown == ShutdownState::Complete);
+    eventually("it is shut down", || {
+        status(&mut admin, forgotten[0]).shutdown == ShutdownState::Complete
+    });
 }
 
 #[test]
@@ -81,8 +84,11 @@ fn an_event_request_whose_identifier_was_given_away_is_answered_by_the_event_sti
     let rig = Rig::start();
     let mut admin = rig.admin();
     let parameter = event_bits::NAMESPACE_ATTRIBUTE;
-    let configure =
-        AdminCommand::SetFeatures { feature: id::ASYNC_EVENT_CONFIGURATION, save: false, parameter };
+    let configure = AdminCommand::SetFeatures {
+        feature: id::ASYNC_EVENT_CONFIGURATION,
+        save: false,
+        parameter,
+    };
     assert_eq!(admin.admin_command(configure, 0, 0).0, Status::SUCCESS);
     let request = AdminCommand::AsyncEventRequest.to_sqe(admin.cid(), 0);
     admin.send_command(request, &[]);
@@ -90,7 +96,10 @@ fn an_event_request_whose_identifier_was_given_away_is_answered_by_the_event_sti
     rig.door.add(Nsid(5), MemoryVolumeOptions::new(1 << 20));
     let (cqe, _) = admin.finish(&[]);
     assert_eq!((cqe.cid.get(), cqe.status()), (request.cid().0, Status::SUCCESS));
-    assert_eq!(AsyncEvent::from_result(cqe.result.get() as u32).unwrap(), AsyncEvent::NAMESPACE_CHANGED);
+    assert_eq!(
+        AsyncEvent::from_result(cqe.result.get() as u32).unwrap(),
+        AsyncEvent::NAMESPACE_CHANGED
+    );
 }
 
 #[test]

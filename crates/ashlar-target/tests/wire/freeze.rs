@@ -11,7 +11,9 @@ use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::status::Status;
 use ashlar_target::nvme_tcp::Limits;
 
-use crate::support::{HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern};
+use crate::support::{
+    HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, eventually, hurried, pattern,
+};
 
 /// The handshake's timeout, and that of data on their way. A keep alive's is three seconds, and
 /// another one for its granularity. None is so short that a host exceeds it because its machine is
@@ -62,7 +64,8 @@ fn a_handshake_that_a_freeze_has_interrupted_goes_on() {
     let mut queue = Queue::open(rig.io);
     let _other = rig.admin();
     let frozen = rig.freeze();
-    let request = IcReq { format_version: 0, data_alignment_bytes: 4, digests: Digests::NONE, r2t_max: 1 };
+    let request =
+        IcReq { format_version: 0, data_alignment_bytes: 4, digests: Digests::NONE, r2t_max: 1 };
     queue.send(&Pdu::IcReq(request), &[]);
     std::thread::sleep(FREEZE);
     drop(frozen);

@@ -32,7 +32,8 @@ fn every_combination_of_digests_is_agreed_and_carried() {
 fn the_answer_offers_enough_for_one_h2c_data_pdu() {
     let rig = Rig::start();
     let mut queue = Queue::open(rig.io);
-    let request = IcReq { format_version: 0, data_alignment_bytes: 4, digests: Digests::NONE, r2t_max: 1 };
+    let request =
+        IcReq { format_version: 0, data_alignment_bytes: 4, digests: Digests::NONE, r2t_max: 1 };
     queue.send(&Pdu::IcReq(request), &[]);
     let Some((Pdu::IcResp(response), _)) = queue.receive() else { panic!("no ICResp") };
     assert_eq!(response.h2c_data_bytes_max, 1 << 20);
@@ -137,7 +138,8 @@ fn a_wrong_data_digest_fails_the_command_and_not_the_connection() {
 fn many_commands_may_be_outstanding() {
     let rig = Rig::start();
     let (_admin, mut io) = rig.host();
-    let sqes: Vec<_> = (0..31).map(|lba| io.write_sqe(lba, SglDescriptor::in_capsule(4096))).collect();
+    let sqes: Vec<_> =
+        (0..31).map(|lba| io.write_sqe(lba, SglDescriptor::in_capsule(4096))).collect();
     for sqe in &sqes {
         io.send_command(*sqe, &[sqe.cid.get() as u8; 4096]);
     }

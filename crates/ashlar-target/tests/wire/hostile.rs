@@ -61,7 +61,11 @@ fn headers_that_contradict_themselves_are_refused_by_field() {
     for (what, header, field) in cases {
         let mut queue = Queue::shaken(rig.io, Digests::NONE);
         queue.send_raw(&header);
-        assert_eq!(terminated(&mut queue), (FatalStatus::InvalidHeaderField as u16, field), "{what}");
+        assert_eq!(
+            terminated(&mut queue),
+            (FatalStatus::InvalidHeaderField as u16, field),
+            "{what}"
+        );
     }
     still_serves(&rig);
 }

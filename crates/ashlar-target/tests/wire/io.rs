@@ -21,7 +21,11 @@ fn range(start: u64, count: u32) -> BlockRange {
 }
 
 fn zeroes(start: u64, count: u32) -> IoCommand {
-    IoCommand::WriteZeroes { range: range(start, count), deallocate: true, force_unit_access: false }
+    IoCommand::WriteZeroes {
+        range: range(start, count),
+        deallocate: true,
+        force_unit_access: false,
+    }
 }
 
 #[test]
@@ -38,7 +42,10 @@ fn data_of_every_size_come_back_as_they_were_written() {
 #[test]
 fn sectors_of_512_bytes_are_written_one_by_one() {
     let rig = Rig::start();
-    rig.door.add(Nsid(1), MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(VOLUME_BYTES) });
+    rig.door.add(
+        Nsid(1),
+        MemoryVolumeOptions { lba_bytes: 512, ..MemoryVolumeOptions::new(VOLUME_BYTES) },
+    );
     let (_admin, mut io) = rig.host();
     let write = IoCommand::Write { range: range(9, 1), force_unit_access: true };
     let mut sqe = write.to_sqe(io.cid(), 1);
@@ -83,7 +90,11 @@ fn namespaces_that_are_not_there_are_refused() {
     for nsid in [0, 2, NSID_ALL] {
         let mut sqe = IoCommand::Read(range(0, 1)).to_sqe(io.cid(), nsid);
         sqe.sgl = SglDescriptor::transport(4096);
-        assert_eq!(io.exchange(sqe, &[]).0.status(), Status::INVALID_NAMESPACE.dnr().more(), "{nsid}");
+        assert_eq!(
+            io.exchange(sqe, &[]).0.status(),
+            Status::INVALID_NAMESPACE.dnr().more(),
+            "{nsid}"
+        );
     }
 }
 
@@ -176,7 +187,9 @@ fn compare_tells_whether_the_data_are_the_same() {
 fn flush_takes_one_namespace_or_all() {
     let rig = Rig::start();
     let (_admin, mut io) = rig.host();
-    for (nsid, want) in [(1, Status::SUCCESS), (NSID_ALL, Status::SUCCESS), (5, Status::INVALID_NAMESPACE)] {
+    for (nsid, want) in
+        [(1, Status::SUCCESS), (NSID_ALL, Status::SUCCESS), (5, Status::INVALID_NAMESPACE)]
+    {
         let sqe = IoCommand::Flush.to_sqe(io.cid(), nsid);
         assert_eq!(io.exchange(sqe, &[]).0.status().code(), want);
     }
@@ -187,7 +200,11 @@ fn flush_takes_one_namespace_or_all() {
 fn fused(io: &mut Queue, in_capsule: bool, expected: &[u8], data: &[u8]) -> [(u16, Status); 2] {
     let count = (data.len() / 4096) as u32;
     let length = data.len() as u32;
-    let sgl = if in_capsule { SglDescriptor::in_capsule(length) } else { SglDescriptor::transport(length) };
+    let sgl = if in_capsule {
+        SglDescriptor::in_capsule(length)
+    } else {
+        SglDescriptor::transport(length)
+    };
     let mut compare = IoCommand::Compare(range(0, count)).to_sqe(io.cid(), 1);
     let mut write = io.write_sqe(0, sgl);
     compare.sgl = sgl;
@@ -207,7 +224,10 @@ fn compare_and_write_are_one() {
     let done = fused(&mut io, true, &[0; 4096], &[1; 4096]);
     assert_eq!(done, [(0, Status::SUCCESS), (1, Status::SUCCESS)]);
     let late = fused(&mut io, true, &[0; 4096], &[2; 4096]);
-    assert_eq!(late, [(0, Status::COMPARE_FAILURE.dnr().more()), (1, Status::ABORTED_FAILED_FUSED)]);
+    assert_eq!(
+        late,
+        [(0, Status::COMPARE_FAILURE.dnr().more()), (1, Status::ABORTED_FAILED_FUSED)]
+    );
     assert_eq!(io.read(0, 1).1, [1; 4096]);
     let too_large = fused(&mut io, false, &vec![0; 512 << 10], &vec![0; 512 << 10]);
     assert_eq!(too_large[0].1.code(), Status::ATOMIC_WRITE_UNIT_EXCEEDED);
@@ -247,7 +267,11 @@ fn a_failing_store_is_told_exactly() {
         rig.volume.fail_with(Some(cause));
         assert_eq!(io.write(0, &[1; 4096]), status.more(), "{cause:?}");
         assert_eq!(io.read(0, 1), (status.more(), Vec::new()), "never wrong data");
-        assert_eq!(io.io_command(IoCommand::Flush, &[]).0, status.more(), "a flush that fails says so");
+        assert_eq!(
+            io.io_command(IoCommand::Flush, &[]).0,
+            status.more(),
+            "a flush that fails says so"
+        );
     }
     rig.volume.fail_with(None);
     assert_eq!(io.write(0, &[1; 4096]), Status::SUCCESS);

@@ -65,7 +65,9 @@ fn a_whole_session_of_linux_is_answered() {
     }
     // The scan of namespaces, up to the reset.
     let scan = commands(ADMIN).into_iter().skip(connected.len() + 1);
-    for Recorded { sqe, data, .. } in scan.take_while(|command| command.sqe.opcode != FABRICS_OPCODE) {
+    for Recorded { sqe, data, .. } in
+        scan.take_while(|command| command.sqe.opcode != FABRICS_OPCODE)
+    {
         let (cqe, read) = admin.exchange(sqe, &ADMIN[data]);
         assert_eq!((cqe.cid, cqe.status()), (sqe.cid, Status::SUCCESS), "{sqe:?}");
         assert_eq!(read.len(), 4096);

@@ -49,8 +49,10 @@ fn commands_wait_for_a_namespace_that_is_not_ready_and_hold_up_none_of_others() 
     let small = send(&mut io, 1, IoCommand::Read(blocks(7, 1)), 4096);
     let write = IoCommand::Write { range: blocks(9, 1), force_unit_access: false };
     let write = send(&mut io, 1, write, 4096);
-    let others =
-        [send(&mut io, 1, IoCommand::Flush, 0), send(&mut io, 1, IoCommand::Verify(blocks(7, 1)), 0)];
+    let others = [
+        send(&mut io, 1, IoCommand::Flush, 0),
+        send(&mut io, 1, IoCommand::Verify(blocks(7, 1)), 0),
+    ];
     let of_other = send(&mut io, 2, IoCommand::Read(blocks(0, 256)), 1 << 20);
     let (first, read) = io.finish(&[]);
     assert_eq!((first.cid.get(), first.status(), read.len()), (of_other, Status::SUCCESS, 1 << 20));
@@ -139,7 +141,8 @@ fn what_is_refused_of_a_namespace_is_what_is_wrong_once_it_is_ready() {
     let rig = waiting_for(NEVER);
     let (_admin, mut io) = rig.host();
     let change = |bytes, is_ready| {
-        let changed = rig.door.change(Nsid(1), |info| (info.size_bytes, info.is_ready) = (bytes, is_ready));
+        let changed =
+            rig.door.change(Nsid(1), |info| (info.size_bytes, info.is_ready) = (bytes, is_ready));
         changed.expect("it is there");
     };
     change(4096, false);

@@ -48,14 +48,18 @@ fn queues_of_one_host_may_be_on_different_reactors() {
     // The kernel spreads connections by their ports: of so many, some land on either.
     for _ in 0..8 {
         let admin = Queue::admin(address, SUBSYSTEM, crate::support::HOST);
-        let mut queues: Vec<Queue> = (1..=8).map(|number| Queue::io(address, &admin, number)).collect();
+        let mut queues: Vec<Queue> =
+            (1..=8).map(|number| Queue::io(address, &admin, number)).collect();
         for (number, queue) in (0..8).zip(&mut queues) {
             assert_eq!(queue.write(number, &[number as u8 + 1; 4096]), Status::SUCCESS);
         }
         assert_eq!(target.connected_hosts()[0].io_queues, 8);
         assert_eq!(queues[7].read(0, 1).1, [1; 4096]);
         drop(admin);
-        assert!(queues.iter_mut().all(|queue| queue.receive().is_none()), "all end with the admin queue");
+        assert!(
+            queues.iter_mut().all(|queue| queue.receive().is_none()),
+            "all end with the admin queue"
+        );
         eventually("the host is gone", || target.connected_hosts().is_empty());
     }
     for reactor in reactors {
@@ -87,6 +91,7 @@ fn refused(address: SocketAddr) -> String {
         several_reactors: false,
     };
     let target = Target::new(config).unwrap();
-    let error = run(Config::default(), async move { target.serve(MemoryDoor::new(SUBSYSTEM)).err() });
+    let error =
+        run(Config::default(), async move { target.serve(MemoryDoor::new(SUBSYSTEM)).err() });
     error.unwrap().expect("it cannot listen").to_string()
 }

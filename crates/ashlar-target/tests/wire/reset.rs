@@ -30,7 +30,10 @@ fn endings() -> [Ending; 2] {
     let shutdown = Configuration::enable().with_shutdown();
     [
         Ending { configuration: DISABLED, is_done: |status| !status.ready },
-        Ending { configuration: shutdown, is_done: |status| status.shutdown == ShutdownState::Complete },
+        Ending {
+            configuration: shutdown,
+            is_done: |status| status.shutdown == ShutdownState::Complete,
+        },
     ]
 }
 
@@ -96,7 +99,8 @@ fn a_feature_is_set_before_its_controller_is_disabled_or_shut_down() {
     for ending in endings() {
         let rig = Rig::start();
         let parameter = write_protection::PROTECTED;
-        let protect = AdminCommand::SetFeatures { feature: id::WRITE_PROTECTION, save: false, parameter };
+        let protect =
+            AdminCommand::SetFeatures { feature: id::WRITE_PROTECTION, save: false, parameter };
         let (_admin, mut io) = end_during(&rig, &ending, protect);
         assert_eq!(io.write(0, &[2; 4096]).code(), Status::WRITE_PROTECTED);
     }

@@ -48,7 +48,8 @@ fn a_host_that_comes_back_waits_until_its_old_commands_have_ended() {
     eventually("the host is gone", || rig.target.connected_hosts().is_empty());
     let mut back = Queue::shaken(rig.io, Digests::NONE);
     let data = ConnectData::new(HOST_ID, CNTLID_DYNAMIC, SUBSYSTEM, HOST);
-    let sqe = FabricsCommand::Connect(connect_command(0)).to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
+    let sqe = FabricsCommand::Connect(connect_command(0))
+        .to_sqe(back.cid(), SglDescriptor::in_capsule(1024));
     use ashlar_nvme::zerocopy::IntoBytes;
     back.send_command(sqe, data.as_bytes());
     // Another host need not wait.
@@ -69,8 +70,14 @@ fn data_that_come_after_the_association_has_ended_are_never_applied() {
     let Some((Pdu::R2t(r2t), _)) = io.receive() else { panic!("no R2T") };
     drop(admin);
     eventually("the host is gone", || rig.target.connected_hosts().is_empty());
-    let header =
-        DataHeader { cid: r2t.cid, ttag: r2t.ttag, offset: 0, length: 8192, last: true, success: false };
+    let header = DataHeader {
+        cid: r2t.cid,
+        ttag: r2t.ttag,
+        offset: 0,
+        length: 8192,
+        last: true,
+        success: false,
+    };
     let bytes = io.encode(&Pdu::H2cData(header), &[1; 8192]);
     let _ = std::io::Write::write_all(&mut io.stream, &bytes);
     assert!(io.receive().is_none());
@@ -124,8 +131,14 @@ fn data_for_a_namespace_that_went_meanwhile_are_refused() {
     io.send_command(sqe, &[]);
     let Some((Pdu::R2t(r2t), _)) = io.receive() else { panic!("no R2T") };
     rig.door.remove(Nsid(1));
-    let header =
-        DataHeader { cid: r2t.cid, ttag: r2t.ttag, offset: 0, length: 8192, last: true, success: false };
+    let header = DataHeader {
+        cid: r2t.cid,
+        ttag: r2t.ttag,
+        offset: 0,
+        length: 8192,
+        last: true,
+        success: false,
+    };
     io.send(&Pdu::H2cData(header), &[1; 8192]);
     assert_eq!(io.finish(&[]).0.status().code(), Status::INVALID_NAMESPACE);
 }

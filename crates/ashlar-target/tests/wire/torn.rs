@@ -20,7 +20,11 @@ use crate::support::{HOST, HOST_ID, Queue, Rig, SUBSYSTEM, connect_command, even
 const BOTH: Digests = Digests { header: true, data: true };
 
 fn rig() -> Rig {
-    Rig::with_limits(Limits { connecting_max: 10_000, connections_max: 60_000, ..Limits::default() })
+    Rig::with_limits(Limits {
+        connecting_max: 10_000,
+        connections_max: 60_000,
+        ..Limits::default()
+    })
 }
 
 /// What a host sends that waits for no answer.

@@ -16,16 +16,23 @@ fn refused(change: AccessChange, access: &AccessList) -> String {
 fn allow_never_takes_a_volume_from_a_host_and_only_does() {
     let (a, b) = (vec![host("a")], vec![host("b")]);
     for access in [list(&[]), list(&["a"]), list(&["a", "b"]), AccessList::AllowAny] {
-        for change in [AccessChange::Allow(a.clone()), AccessChange::Allow(b.clone()), AccessChange::AllowAny]
+        for change in
+            [AccessChange::Allow(a.clone()), AccessChange::Allow(b.clone()), AccessChange::AllowAny]
         {
             let Ok(after) = change.apply("tank/v0", &access) else { continue };
             for host in [host("a"), host("b"), host("c")] {
-                assert!(after.allows(&host) || !access.allows(&host), "{change:?} of {access:?}: {host}");
+                assert!(
+                    after.allows(&host) || !access.allows(&host),
+                    "{change:?} of {access:?}: {host}"
+                );
             }
         }
     }
     for access in [list(&["a", "c"]), AccessList::AllowAny] {
-        assert_eq!(AccessChange::AllowOnly(b.clone()).apply("tank/v0", &access).unwrap(), list(&["b"]));
+        assert_eq!(
+            AccessChange::AllowOnly(b.clone()).apply("tank/v0", &access).unwrap(),
+            list(&["b"])
+        );
     }
 }
 
@@ -45,7 +52,10 @@ fn a_change_that_does_not_fit_the_list_names_the_volume_and_the_way_out() {
 fn a_host_that_is_not_on_the_list_cannot_be_denied_and_nobody_is() {
     let said = refused(AccessChange::Deny(vec![host("a"), host("b")]), &list(&["a"]));
     assert!(said.contains(":b is not among the hosts") && said.contains("show tank/v0"), "{said}");
-    assert_eq!(AccessChange::Deny(vec![host("a")]).apply("tank/v0", &list(&["a"])).unwrap(), list(&[]));
+    assert_eq!(
+        AccessChange::Deny(vec![host("a")]).apply("tank/v0", &list(&["a"])).unwrap(),
+        list(&[])
+    );
 }
 
 #[test]

@@ -190,7 +190,12 @@ impl VolumeIo for MemoryVolume {
         self.admit(range_of(offset, expected.len())).await?.compare(offset, &expected)
     }
 
-    async fn compare_and_write(&self, offset: u64, expected: Bytes, data: Bytes) -> Result<(), IoError> {
+    async fn compare_and_write(
+        &self,
+        offset: u64,
+        expected: Bytes,
+        data: Bytes,
+    ) -> Result<(), IoError> {
         let mut state = self.admit(range_of(offset, data.len())).await?;
         state.compare(offset, &expected)?;
         if !self.keeps_nothing {

@@ -19,7 +19,12 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn add_drive(&self, pool: &str, spec: String, force: bool) -> Result<PoolRecord, NodeError> {
+    pub async fn add_drive(
+        &self,
+        pool: &str,
+        spec: String,
+        force: bool,
+    ) -> Result<PoolRecord, NodeError> {
         self.add_drive_instead(pool, None, spec, force).await
     }
 
@@ -32,7 +37,11 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ) -> Result<PoolRecord, NodeError> {
         check_unused(&self.held().await?, std::slice::from_ref(&spec))?;
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.add_drive(uuid, old, spec, force).await }).await
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.add_drive(uuid, old, spec, force).await },
+        )
+        .await
     }
 
     /// Gives a drive of a pool up as if it had been pulled; named by its number, its name or as it
@@ -40,11 +49,20 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn fail_drive(&self, pool: &str, name: String, force: bool) -> Result<PoolReport, NodeError> {
+    pub async fn fail_drive(
+        &self,
+        pool: &str,
+        name: String,
+        force: bool,
+    ) -> Result<PoolReport, NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, &name)?.status.drive;
         let at = Located::of(&report);
-        self.at_pool(at, move |home, uuid| async move { home.fail_drive(uuid, drive, force).await }).await?;
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.fail_drive(uuid, drive, force).await },
+        )
+        .await?;
         self.report(&at.uuid.to_string()).await
     }
 
@@ -52,11 +70,17 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn may_fail_drive(&self, pool: &str, name: &str, force: bool) -> Result<(), NodeError> {
+    pub async fn may_fail_drive(
+        &self,
+        pool: &str,
+        name: &str,
+        force: bool,
+    ) -> Result<(), NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, name)?.status.drive;
-        let check =
-            move |home: Rc<ReactorPools<B>>, uuid| async move { home.may_fail_drive(uuid, drive, force) };
+        let check = move |home: Rc<ReactorPools<B>>, uuid| async move {
+            home.may_fail_drive(uuid, drive, force)
+        };
         self.at_pool(Located::of(&report), check).await
     }
 
@@ -67,7 +91,9 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     pub async fn may_remove_drive(&self, pool: &str, name: &str) -> Result<(), NodeError> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, name)?.status.drive;
-        let check = move |home: Rc<ReactorPools<B>>, uuid| async move { home.may_remove_drive(uuid, drive) };
+        let check = move |home: Rc<ReactorPools<B>>, uuid| async move {
+            home.may_remove_drive(uuid, drive)
+        };
         self.at_pool(Located::of(&report), check).await
     }
 
@@ -85,8 +111,11 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         let report = self.report(pool).await?;
         let drive = drive_named(&report, &name)?.status.drive;
         let at = Located::of(&report);
-        self.at_pool(at, move |home, uuid| async move { home.remove_drive(uuid, drive, removal).await })
-            .await?;
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.remove_drive(uuid, drive, removal).await },
+        )
+        .await?;
         self.report(&at.uuid.to_string()).await
     }
 
@@ -137,7 +166,11 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         let known = || found.facts.is_none().then(|| remembered(found.status.uuid)).flatten();
         let (place, drive) = (at.or_else(known), found.status.drive);
         let at = Located::of(&report);
-        self.at_pool(at, move |home, uuid| async move { home.return_drive(uuid, drive, place).await }).await
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.return_drive(uuid, drive, place).await },
+        )
+        .await
     }
 
     /// Opens a pool that has halted anew, with those of the drives that are there by now. Until it
@@ -172,7 +205,8 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             member_wait: Duration::ZERO,
             opening: Opening::default(),
         };
-        self.at_pool(at, move |home, uuid| async move { home.reopen_pool(uuid, request).await }).await
+        self.at_pool(at, move |home, uuid| async move { home.reopen_pool(uuid, request).await })
+            .await
     }
 }
 
@@ -185,7 +219,8 @@ fn drive_named<'a>(report: &'a PoolReport, name: &str) -> Result<&'a DriveReport
         let is_there = drive.facts.as_ref().is_some_and(|facts| is_at(&facts.spec, name));
         number == name || drive.name() == name || is_there
     };
-    let no_such = || NodeError::NoSuchDrive { pool: report.status.name.clone(), drive: name.to_owned() };
+    let no_such =
+        || NodeError::NoSuchDrive { pool: report.status.name.clone(), drive: name.to_owned() };
     // The newest record comes last.
     let named = report.drives.iter().rfind(is_named).ok_or_else(no_such)?;
     let DriveCondition::Returned(now) = named.status.condition else { return Ok(named) };

@@ -23,7 +23,9 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     ) -> Result<VolumeReport, NodeError> {
         let made = self.create_volume_as(pool, nsid, new).await;
         made.inspect_err(|error| match error {
-            NodeError::Io(_) | NodeError::Gone(_) | NodeError::Stopped { .. } => self.table.release(nsid),
+            NodeError::Io(_) | NodeError::Gone(_) | NodeError::Stopped { .. } => {
+                self.table.release(nsid)
+            }
             _ => self.table.take_back(nsid),
         })
     }
@@ -35,7 +37,8 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         new: NewVolume,
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.create_volume(uuid, nsid, new).await }).await
+        self.at_pool(at, move |home, uuid| async move { home.create_volume(uuid, nsid, new).await })
+            .await
     }
 
     /// Makes a volume larger, or smaller with `force`.
@@ -50,10 +53,9 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         force: bool,
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(
-            at,
-            move |home, uuid| async move { home.resize_volume(uuid, name, size_bytes, force).await },
-        )
+        self.at_pool(at, move |home, uuid| async move {
+            home.resize_volume(uuid, name, size_bytes, force).await
+        })
         .await
     }
 
@@ -68,7 +70,8 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         new: VolumeName,
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.rename_volume(uuid, name, new).await }).await
+        self.at_pool(at, move |home, uuid| async move { home.rename_volume(uuid, name, new).await })
+            .await
     }
 
     /// Sets or clears write protection.
@@ -82,8 +85,10 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         is_protected: bool,
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.protect_volume(uuid, name, is_protected).await })
-            .await
+        self.at_pool(at, move |home, uuid| async move {
+            home.protect_volume(uuid, name, is_protected).await
+        })
+        .await
     }
 
     /// Changes who may see a volume.
@@ -97,7 +102,11 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         change: AccessChange,
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.change_access(uuid, name, change).await }).await
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.change_access(uuid, name, change).await },
+        )
+        .await
     }
 
     /// Deletes a volume.
@@ -106,6 +115,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn delete_volume(&self, pool: &str, name: String) -> Result<(), NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.delete_volume(uuid, name).await }).await
+        self.at_pool(at, move |home, uuid| async move { home.delete_volume(uuid, name).await })
+            .await
     }
 }

@@ -57,14 +57,17 @@ fn one_that_gives_up_lets_those_behind_it_go_on() {
 fn thousands_that_wait_for_one_block_are_served_in_order_with_one_pass_for_each() {
     let ranges = Ranges::default();
     let mut held = now(&ranges, 7..8, Mode::Alone);
-    let elsewhere: Vec<_> = (100..4100).map(|block| now(&ranges, block..block + 1, Mode::Alone)).collect();
+    let elsewhere: Vec<_> =
+        (100..4100).map(|block| now(&ranges, block..block + 1, Mode::Alone)).collect();
     assert!(elsewhere.iter().all(Option::is_some));
     let mut waiting: Vec<_> = (0..4000).map(|_| Box::pin(ranges.take(7..8, Mode::Alone))).collect();
     assert!(waiting.iter_mut().all(|waiting| waiting.now_or_never().is_none()));
     let mut waiting = waiting.into_iter();
     while held.take().is_some() {
         held = waiting.next().map(|next| next.now_or_never().expect("its turn"));
-        assert!(waiting.as_mut_slice().first_mut().is_none_or(|later| later.now_or_never().is_none()));
+        assert!(
+            waiting.as_mut_slice().first_mut().is_none_or(|later| later.now_or_never().is_none())
+        );
     }
 }
 
@@ -90,7 +93,8 @@ fn a_claim_waits_for_earlier_ones_that_it_conflicts_with_and_for_no_others() {
                 let what = (start..start + 1 + rng.below(4), mode);
                 claims.push((what.clone(), Box::pin(ranges.take(what.0, what.1)), None));
             }
-            for (_, future, granted) in claims.iter_mut().filter(|(.., granted)| granted.is_none()) {
+            for (_, future, granted) in claims.iter_mut().filter(|(.., granted)| granted.is_none())
+            {
                 *granted = future.now_or_never();
             }
             for (at, (what, _, granted)) in claims.iter().enumerate() {

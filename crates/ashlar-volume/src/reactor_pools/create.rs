@@ -7,8 +7,8 @@ use std::rc::Rc;
 use ashlar_block::{Device, DriveId, DriveUuid, PoolUuid, within};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{
-    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError, label_to_restore,
-    restore_label,
+    AddError, CreateError, NewPool, OPEN_ANSWER_MAX, OpenPolicy, Options, RestoreError,
+    label_to_restore, restore_label,
 };
 use futures_util::future::join_all;
 
@@ -60,7 +60,11 @@ impl<B: DriveProvider> ReactorPools<B> {
         }
     }
 
-    async fn create_on(&self, request: &CreateRequest, drives: &Taken<B>) -> Result<PoolUuid, NodeError> {
+    async fn create_on(
+        &self,
+        request: &CreateRequest,
+        drives: &Taken<B>,
+    ) -> Result<PoolUuid, NodeError> {
         if request.force {
             self.check_not_elsewhere(drives).await?;
         } else {
@@ -83,17 +87,22 @@ impl<B: DriveProvider> ReactorPools<B> {
         match self.content_of(drive).await? {
             DriveContent::Blank => Ok(()),
             other => {
-                let (spec, content, is_of_pool) = (spec.clone(), other.describe(), other.is_of_pool());
+                let (spec, content, is_of_pool) =
+                    (spec.clone(), other.describe(), other.is_of_pool());
                 Err(NodeError::Holds { spec, content, is_of_pool })
             }
         }
     }
 
     /// What a drive holds, unless it hangs.
-    async fn content_of(&self, drive: &ProvidedDrive<B::Device>) -> Result<DriveContent, NodeError> {
+    async fn content_of(
+        &self,
+        drive: &ProvidedDrive<B::Device>,
+    ) -> Result<DriveContent, NodeError> {
         let spec = &drive.facts.spec;
-        let content =
-            async { inspect(&self.provider, &drive.device).await.map_err(|error| failed(spec, error)) };
+        let content = async {
+            inspect(&self.provider, &drive.device).await.map_err(|error| failed(spec, error))
+        };
         self.in_time(spec, content).await
     }
 
@@ -134,7 +143,11 @@ impl<B: DriveProvider> ReactorPools<B> {
 
     /// Opens each drive once, all at a time. None stays open after an error, and none that was made
     /// for it stays.
-    pub(super) async fn open_for_pool(&self, specs: &[String], make: bool) -> Result<Taken<B>, NodeError> {
+    pub(super) async fn open_for_pool(
+        &self,
+        specs: &[String],
+        make: bool,
+    ) -> Result<Taken<B>, NodeError> {
         if specs.is_empty() {
             return Err(NodeError::NoDrives);
         }
@@ -151,9 +164,17 @@ impl<B: DriveProvider> ReactorPools<B> {
 
     /// A file that is to be made takes as long as its size needs; what is there answers soon, or
     /// hangs.
-    async fn open_one(&self, spec: &str, make: bool) -> Result<ProvidedDrive<B::Device>, NodeError> {
+    async fn open_one(
+        &self,
+        spec: &str,
+        make: bool,
+    ) -> Result<ProvidedDrive<B::Device>, NodeError> {
         let open = async { self.provider.open(spec, make).await.map_err(NodeError::Drive) };
-        if make && !self.provider.exists(spec) { open.await } else { self.in_time(spec, open).await }
+        if make && !self.provider.exists(spec) {
+            open.await
+        } else {
+            self.in_time(spec, open).await
+        }
     }
 
     /// Closes drives, and removes those that were made.
@@ -205,7 +226,8 @@ impl<B: DriveProvider> ReactorPools<B> {
         let member = match &added {
             Ok(uuid) => {
                 let status = pool.store.status();
-                let member = status.drives.iter().find(|it| it.uuid == *uuid).expect("it is a member");
+                let member =
+                    status.drives.iter().find(|it| it.uuid == *uuid).expect("it is a member");
                 Some((member.drive, member.uuid))
             }
             // Some drive may say already that it is a member.
@@ -265,7 +287,12 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// [`NodeError`]; a file that was made for it is gone again.
-    pub async fn prepare_spare(&self, uuid: PoolUuid, spec: String, force: bool) -> Result<(), NodeError> {
+    pub async fn prepare_spare(
+        &self,
+        uuid: PoolUuid,
+        spec: String,
+        force: bool,
+    ) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         let drives = self.open_for_pool(std::slice::from_ref(&spec), true).await?;
         // What is true of a drive that is added, or comes for another one, is true of a spare.
@@ -280,7 +307,11 @@ impl<B: DriveProvider> ReactorPools<B> {
         prepared
     }
 
-    async fn make_blank(&self, drive: &ProvidedDrive<B::Device>, force: bool) -> Result<(), NodeError> {
+    async fn make_blank(
+        &self,
+        drive: &ProvidedDrive<B::Device>,
+        force: bool,
+    ) -> Result<(), NodeError> {
         let checked = self.check_blank(drive).await;
         if checked.is_ok() || !force {
             return checked;
@@ -321,7 +352,11 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// When it holds something that is not Ashlar's, or cannot be written.
-    pub async fn clear_label(self: &Rc<Self>, spec: String, force: bool) -> Result<DriveReading, NodeError> {
+    pub async fn clear_label(
+        self: &Rc<Self>,
+        spec: String,
+        force: bool,
+    ) -> Result<DriveReading, NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
         let content = self.content_of(&drive).await?;
@@ -331,7 +366,8 @@ impl<B: DriveProvider> ReactorPools<B> {
             return Err(NodeError::holds_foreign(&spec, what));
         }
         self.check_not_elsewhere(std::slice::from_ref(&drive)).await?;
-        let size_bytes = content.label().map_or(drive.device.size_bytes(), |label| label.drive_bytes);
+        let size_bytes =
+            content.label().map_or(drive.device.size_bytes(), |label| label.drive_bytes);
         self.wipe(&drive, size_bytes).await?;
         Ok(DriveReading { facts: drive.facts, content })
     }
@@ -340,7 +376,10 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// When it has a label, or no copy of one is left.
-    pub async fn restorable_label(&self, spec: String) -> Result<(DriveReading, Superblock), NodeError> {
+    pub async fn restorable_label(
+        &self,
+        spec: String,
+    ) -> Result<(DriveReading, Superblock), NodeError> {
         let drives = self.open_for_pool(std::slice::from_ref(&spec), false).await?;
         let drive = drives.into_iter().next().expect("one was asked for");
         let content = self.content_of(&drive).await?;
@@ -363,7 +402,10 @@ impl<B: DriveProvider> ReactorPools<B> {
     }
 
     /// The label, unless another machine has its pool open, with this drive.
-    async fn label_to_restore(&self, drive: &ProvidedDrive<B::Device>) -> Result<Superblock, NodeError> {
+    async fn label_to_restore(
+        &self,
+        drive: &ProvidedDrive<B::Device>,
+    ) -> Result<Superblock, NodeError> {
         let spec = &drive.facts.spec;
         let label = self.of_label(spec, label_to_restore(&drive.device)).await?;
         self.check_not_open_elsewhere(drive, &label).await?;

@@ -29,7 +29,8 @@ impl<D: Clone> FoundMember<D> {
     /// As the store takes it, and as it is kept here.
     pub(super) fn split(self) -> (FoundDrive<D>, PoolDrive<D>) {
         let FoundMember { superblock, drive } = self;
-        let (id, uuid, pool_bytes) = (superblock.drive, superblock.drive_uuid, superblock.drive_bytes);
+        let (id, uuid, pool_bytes) =
+            (superblock.drive, superblock.drive_uuid, superblock.drive_bytes);
         let device = drive.device.clone();
         (FoundDrive { superblock, device }, PoolDrive { id, uuid, drive, pool_bytes })
     }
@@ -57,7 +58,10 @@ pub(super) struct FoundPool<D> {
 impl<B: DriveProvider> ReactorPools<B> {
     /// The members of the pool that is asked for. Those that its newest root counts on are waited
     /// for.
-    pub(super) async fn find_pool(&self, request: &OpenRequest) -> Result<FoundPool<B::Device>, NodeError> {
+    pub(super) async fn find_pool(
+        &self,
+        request: &OpenRequest,
+    ) -> Result<FoundPool<B::Device>, NodeError> {
         let (wanted, start) = (request.pool.as_deref(), self.world.now());
         let mut found = Found { members: Vec::new(), others: Vec::new() };
         let mut late: Option<Late> = None;
@@ -75,7 +79,8 @@ impl<B: DriveProvider> ReactorPools<B> {
             let Some(late) = late.as_ref().filter(|late| late.is_any) else { break };
             request.opening.enter(OpeningStage::Waiting(late.names()));
             if is_first {
-                let why = [found.reasons(), reasons(&self.missed(request, &found))].concat().join("; ");
+                let why =
+                    [found.reasons(), reasons(&self.missed(request, &found))].concat().join("; ");
                 let pool = request.name.as_deref().or(wanted);
                 tracing::warn!(pool, "drives are late and waited for: {why}");
             }
@@ -91,12 +96,23 @@ impl<B: DriveProvider> ReactorPools<B> {
     }
 
     /// Looks at drives that may be members and that were not found to be. True: some are.
-    async fn find_more(&self, request: &OpenRequest, found: &mut Found<B::Device>, is_first: bool) -> bool {
+    async fn find_more(
+        &self,
+        request: &OpenRequest,
+        found: &mut Found<B::Device>,
+        is_first: bool,
+    ) -> bool {
         let others: Vec<String> = found.others.drain(..).map(|other| other.spec).collect();
         let places: Vec<String> = match request.pool.as_deref().filter(|_| request.seek) {
             Some(pool) => {
                 let is_new = |(uuid, _): &(DriveUuid, String)| !found.has(*uuid);
-                self.provider.sought(pool).drives.into_iter().filter(is_new).map(|(_, spec)| spec).collect()
+                self.provider
+                    .sought(pool)
+                    .drives
+                    .into_iter()
+                    .filter(is_new)
+                    .map(|(_, spec)| spec)
+                    .collect()
             }
             None if is_first => request.drives.clone(),
             None => others,
@@ -111,7 +127,9 @@ impl<B: DriveProvider> ReactorPools<B> {
 
     /// Why no member is where members were, of a pool whose drives are sought.
     fn missed(&self, request: &OpenRequest, found: &Found<B::Device>) -> Vec<NoMember> {
-        let Some(pool) = request.pool.as_deref().filter(|_| request.seek) else { return Vec::new() };
+        let Some(pool) = request.pool.as_deref().filter(|_| request.seek) else {
+            return Vec::new();
+        };
         let is_new = |missed: &NoMember| !found.is_missing(&missed.spec);
         self.provider.sought(pool).missed.into_iter().filter(is_new).collect()
     }
@@ -160,7 +178,9 @@ impl<D: Device + Clone> Found<D> {
     /// Those that are members of this pool.
     pub(super) fn members_of(&self, pool: PoolUuid) -> impl Iterator<Item = DriveUuid> {
         let members = self.members.iter().map(|member| &member.superblock);
-        members.filter(move |superblock| superblock.pool == pool).map(|superblock| superblock.drive_uuid)
+        members
+            .filter(move |superblock| superblock.pool == pool)
+            .map(|superblock| superblock.drive_uuid)
     }
 
     /// Those of other pools are not kept from these while members of this one are waited for.
@@ -184,7 +204,8 @@ impl<D: Device + Clone> Found<D> {
             return Late { is_any: true, drives: Vec::new() };
         };
         let members = self.members.iter().filter(|member| member.superblock.pool == uuid);
-        let there: BTreeSet<DriveUuid> = members.clone().map(|member| member.superblock.drive_uuid).collect();
+        let there: BTreeSet<DriveUuid> =
+            members.clone().map(|member| member.superblock.drive_uuid).collect();
         let roots = members.map(|member| {
             let roots = read_roots(&member.drive.device, uuid);
             within(clock, OPEN_ANSWER_MAX, roots)
@@ -192,8 +213,9 @@ impl<D: Device + Clone> Found<D> {
         let roots = join_all(roots).await.into_iter().flatten().flatten();
         let newest = roots.max_by_key(|root| root.generation);
         let counted_on = newest.iter().flat_map(|root| &root.members);
-        let is_late =
-            |member: &&MemberRecord| member.state == MemberState::Present && !there.contains(&member.uuid);
+        let is_late = |member: &&MemberRecord| {
+            member.state == MemberState::Present && !there.contains(&member.uuid)
+        };
         let drives: Vec<DriveId> = counted_on.filter(is_late).map(|member| member.drive).collect();
         Late { is_any: !drives.is_empty(), drives }
     }
@@ -225,21 +247,26 @@ impl<D: Device + Clone> Found<D> {
         if meant.len() > 1 {
             let names: BTreeSet<&str> = meant.iter().map(|(_, name)| name.as_str()).collect();
             let have_one_name = names.len() < meant.len();
-            let pools = meant.iter().map(|(uuid, name)| format!("{name} {uuid}")).collect::<Vec<_>>();
+            let pools =
+                meant.iter().map(|(uuid, name)| format!("{name} {uuid}")).collect::<Vec<_>>();
             return Err(NodeError::SeveralPools { pools: pools.join(", "), have_one_name });
         }
         let Some((uuid, name)) = meant.pop() else {
             let pool = wanted.map_or("a pool".to_owned(), |name| format!("pool '{name}'"));
             let reasons = [self.reasons(), skipped_drives].concat();
-            let why =
-                if reasons.is_empty() { nothing_known(request.seek).to_owned() } else { reasons.join("; ") };
+            let why = if reasons.is_empty() {
+                nothing_known(request.seek).to_owned()
+            } else {
+                reasons.join("; ")
+            };
             return Err(if request.seek {
                 NodeError::NoneThere { why }
             } else {
                 NodeError::NoMembers { pool, why }
             });
         };
-        let members = self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
+        let members =
+            self.members.into_iter().filter(|member| member.superblock.pool == uuid).collect();
         let (others, rename) = (self.others, None);
         Ok(FoundPool { uuid, name, rename, members, others, skipped_drives })
     }

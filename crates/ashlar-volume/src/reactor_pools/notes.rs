@@ -22,7 +22,8 @@ impl Notes {
     /// What of it holds still, and what there is to say of the drives that work by now. `all_back`:
     /// the pool was opened without drives, and lacks none any more.
     pub(super) fn now(&self, working: &[&DriveFacts], all_back: bool) -> Vec<String> {
-        let is_member = |other: &&NoMember| working.iter().any(|drive| is_at(&drive.spec, &other.spec));
+        let is_member =
+            |other: &&NoMember| working.iter().any(|drive| is_at(&drive.spec, &other.spec));
         let others = self.others.iter().filter(|_| !all_back).chain(&self.unknown);
         let others = others.filter(|other| !is_member(other)).map(|other| other.why.clone());
         self.difference.iter().cloned().chain(of_drives(working)).chain(others).collect()
@@ -49,13 +50,18 @@ fn of_drives(working: &[&DriveFacts]) -> Vec<String> {
         ));
     }
     if working.iter().any(|drive| drive.is_volatile) {
-        notes.push("drives in memory are lost when the daemon ends, and the pool with them".to_owned());
+        notes.push(
+            "drives in memory are lost when the daemon ends, and the pool with them".to_owned(),
+        );
     }
     notes
 }
 
 /// How much of the members cannot be used, because others are smaller.
-pub(super) fn difference_in_size<D>(superblocks: &[Superblock], members: &[PoolDrive<D>]) -> Option<String> {
+pub(super) fn difference_in_size<D>(
+    superblocks: &[Superblock],
+    members: &[PoolDrive<D>],
+) -> Option<String> {
     let is_member = |it: &&Superblock| members.iter().any(|member| member.uuid == it.drive_uuid);
     let layouts: Vec<&Superblock> = superblocks.iter().filter(is_member).collect();
     let first = layouts.first()?;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use ashlar_block::{DriveId, PoolUuid, VolumeId, World, check_name};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{FoundDrive, OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState};
+use ashlar_store::{
+    FoundDrive, OpenError, OpenPolicy, Opened, Options, Store, VolumeEntry, VolumeState,
+};
 use futures_util::lock::Mutex;
 
 use super::members::{FoundMember, FoundPool, reasons};
@@ -168,14 +170,17 @@ impl<B: DriveProvider> ReactorPools<B> {
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let (given, superblocks) = (places_of(&drives), superblocks_of(&found));
         let world = PoolWorld::new(self.world.clone(), fuse.clone());
-        let (store, mut opened) = Store::open(&world, found, options, policy).await.map_err(|error| {
-            let others: Vec<String> = reasons(&others).into_iter().chain(skipped_drives).collect();
-            not_opened(&name, error, &others, &given)
-        })?;
+        let (store, mut opened) =
+            Store::open(&world, found, options, policy).await.map_err(|error| {
+                let others: Vec<String> =
+                    reasons(&others).into_iter().chain(skipped_drives).collect();
+                not_opened(&name, error, &others, &given)
+            })?;
         settle_name(&store, rename.as_deref(), &superblocks).await?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
-        let notes = Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
+        let notes =
+            Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
         tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
         let pool = Rc::new(OpenPool {
             uuid,
@@ -192,7 +197,8 @@ impl<B: DriveProvider> ReactorPools<B> {
         let claimed = self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
         claimed.keep();
-        self.table.put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
+        self.table
+            .put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
         Ok(pool.record(&self.provider))
     }
@@ -200,9 +206,12 @@ impl<B: DriveProvider> ReactorPools<B> {
     async fn open_volumes(&self, pool: &OpenPool<B>) -> Claimed<'_> {
         let mut claimed = Claimed { table: &self.table, pool: pool.uuid, nsids: Vec::new() };
         let entries: BTreeMap<VolumeId, VolumeEntry> = pool.store.volumes();
-        for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live) {
+        for (id, entry) in entries.into_iter().filter(|(_, entry)| entry.state == VolumeState::Live)
+        {
             match Attributes::decode(&entry.attributes) {
-                Ok(attributes) => self.open_volume(pool, &mut claimed, id, &entry, attributes).await,
+                Ok(attributes) => {
+                    self.open_volume(pool, &mut claimed, id, &entry, attributes).await
+                }
                 Err(error) => {
                     tracing::error!(pool = pool.name(), volume = id.0, %error, "a volume is not served");
                 }
@@ -302,7 +311,8 @@ fn part_with_unknown<W: World>(
     opened: &mut Opened,
 ) -> (Vec<PoolDrive<W::Device>>, Vec<NoMember>) {
     let status = store.status();
-    let is_known = |given: &PoolDrive<W::Device>| status.drives.iter().any(|drive| drive.uuid == given.uuid);
+    let is_known =
+        |given: &PoolDrive<W::Device>| status.drives.iter().any(|drive| drive.uuid == given.uuid);
     let (known, unknown): (Vec<_>, Vec<_>) = drives.into_iter().partition(is_known);
     for drive in &unknown {
         // A member may have its number by now.
@@ -338,7 +348,8 @@ pub(super) fn not_opened(
         }
         OpenError::Cloned(drive) => format!(". The two are {}", places(given, |id| id == *drive)),
         OpenError::Diverged { drive } => {
-            let (its, theirs) = (places(given, |id| id == *drive), places(given, |id| id != *drive));
+            let (its, theirs) =
+                (places(given, |id| id == *drive), places(given, |id| id != *drive));
             format!(". That drive is {its}, and the others are {theirs}")
         }
         _ => String::new(),

@@ -66,7 +66,11 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// [`NodeError`]; if the pool is closed then, hosts keep its namespaces, which are not ready.
-    pub async fn reopen_pool(&self, uuid: PoolUuid, request: OpenRequest) -> Result<PoolRecord, NodeError> {
+    pub async fn reopen_pool(
+        &self,
+        uuid: PoolUuid,
+        request: OpenRequest,
+    ) -> Result<PoolRecord, NodeError> {
         let drives = self.could_reopen(uuid, &request.drives).await?;
         let request = OpenRequest { drives, member_wait: CLOSING_WAIT, ..request };
         self.table.suspend_pool(uuid);
@@ -88,7 +92,11 @@ impl<B: DriveProvider> ReactorPools<B> {
     ///
     /// # Errors
     /// [`NodeError::Open`] with the members that are missing.
-    async fn could_reopen(&self, uuid: PoolUuid, specs: &[String]) -> Result<Vec<String>, NodeError> {
+    async fn could_reopen(
+        &self,
+        uuid: PoolUuid,
+        specs: &[String],
+    ) -> Result<Vec<String>, NodeError> {
         let pool = self.pool(uuid)?;
         pool.is_not_taken()?;
         let _changing = pool.turn_to_change().await?;
@@ -102,7 +110,8 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.drives.borrow_mut().retain(|drive| working.contains(&drive.uuid));
         let in_use: Vec<String> =
             pool.drives.borrow().iter().map(|drive| drive.drive.facts.spec.clone()).collect();
-        let others: Vec<String> = specs.iter().filter(|spec| !in_use.contains(spec)).cloned().collect();
+        let others: Vec<String> =
+            specs.iter().filter(|spec| !in_use.contains(spec)).cloned().collect();
         let found = self.find_members(&others).await;
         let back: BTreeSet<DriveUuid> = found.members_of(uuid).collect();
         let could = pool.store.could_open_with(&back);

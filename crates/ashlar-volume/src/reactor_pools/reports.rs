@@ -31,13 +31,16 @@ impl<B: DriveProvider> OpenPool<B> {
     /// remembered is opened at the next start.
     pub(super) fn record(&self, provider: &B) -> PoolRecord {
         let given = self.drives.borrow();
-        let members: Vec<DriveUuid> = self.store.status().drives.iter().map(|drive| drive.uuid).collect();
+        let members: Vec<DriveUuid> =
+            self.store.status().drives.iter().map(|drive| drive.uuid).collect();
         let is_member = |given: &&PoolDrive<B::Device>| members.contains(&given.uuid);
         let drives = given.iter().filter(is_member);
         PoolRecord {
             uuid: self.uuid,
             name: self.name(),
-            drives: drives.map(|member| (member.facts(provider).place().to_owned(), member.uuid)).collect(),
+            drives: drives
+                .map(|member| (member.facts(provider).place().to_owned(), member.uuid))
+                .collect(),
             is_volatile: given.iter().any(|member| member.drive.facts.is_volatile),
             members,
         }
@@ -65,10 +68,13 @@ impl<B: DriveProvider> OpenPool<B> {
     }
 
     pub(super) fn parting(&self, status: &PoolStatus) -> Vec<String> {
-        let is_member = |given: &PoolDrive<B::Device>| status.drives.iter().any(|it| it.uuid == given.uuid);
+        let is_member =
+            |given: &PoolDrive<B::Device>| status.drives.iter().any(|it| it.uuid == given.uuid);
         let drives = self.drives.borrow();
-        let left =
-            drives.iter().filter(|given| !is_member(given)).map(|given| given.drive.facts.spec.clone());
+        let left = drives
+            .iter()
+            .filter(|given| !is_member(given))
+            .map(|given| given.drive.facts.spec.clone());
         left.chain(self.parting.borrow().iter().cloned()).collect()
     }
 
@@ -88,7 +94,8 @@ impl<B: DriveProvider> OpenPool<B> {
         entries: &BTreeMap<VolumeId, VolumeEntry>,
     ) -> VolumeReport {
         let attributes = open.volume.attributes();
-        let compression = entries.get(&open.volume.id()).map_or(open.compression, |entry| entry.compression);
+        let compression =
+            entries.get(&open.volume.id()).map_or(open.compression, |entry| entry.compression);
         VolumeReport {
             pool: self.name(),
             name: attributes.name.to_string(),

@@ -39,7 +39,10 @@ impl<B: DriveProvider> ReactorPools<B> {
         let (told, name) = (self.told.clone(), name.to_owned());
         Fuse::new(uuid, move |blown| {
             let (name, why) = (name.clone(), blown.why.to_string());
-            tracing::error!(pool = name, "a fault in Ashlar itself takes the pool out of service: {why}");
+            tracing::error!(
+                pool = name,
+                "a fault in Ashlar itself takes the pool out of service: {why}"
+            );
             told(StoppedPool { uuid, name, why, is_let_go: false });
         })
     }

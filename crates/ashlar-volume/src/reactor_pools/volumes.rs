@@ -52,7 +52,9 @@ fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     }
     if !size_bytes.is_multiple_of(block) {
         let nearest = size_bytes.next_multiple_of(block);
-        let why = format!("{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}");
+        let why = format!(
+            "{size_bytes} bytes are not a multiple of 4KiB: the next larger size is {nearest}"
+        );
         return Err(NodeError::Size(why));
     }
     Ok(size_bytes / block)
@@ -83,7 +85,8 @@ impl<B: DriveProvider> ReactorPools<B> {
             made_at: self.world.unix_seconds(),
             kept: Kept::default(),
         };
-        let created = pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
+        let created =
+            pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
         let id = created?;
         let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
@@ -171,7 +174,10 @@ impl<B: DriveProvider> ReactorPools<B> {
         let _changing = pool.changing.lock().await;
         let volume = pool.volume_to_change(&name)?;
         volume
-            .change_attributes(|attributes| Attributes { write_protected: is_protected, ..attributes })
+            .change_attributes(|attributes| Attributes {
+                write_protected: is_protected,
+                ..attributes
+            })
             .await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
@@ -228,7 +234,9 @@ impl<B: DriveProvider> ReactorPools<B> {
         let _changing = pool.changing.lock().await;
         let volume = self.volume_for(place, &host)?;
         volume.check_changeable()?;
-        volume.change_attributes(|attributes| Attributes { write_protected: set, ..attributes }).await?;
+        volume
+            .change_attributes(|attributes| Attributes { write_protected: set, ..attributes })
+            .await?;
         self.publish(&pool, place.volume);
         Ok(())
     }
@@ -252,7 +260,8 @@ impl<B: DriveProvider> ReactorPools<B> {
 
 impl<B: DriveProvider> OpenPool<B> {
     fn volume_named(&self, name: &str) -> Result<PoolVolume<B>, NodeError> {
-        let volume = self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
+        let volume =
+            self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
         let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: name.to_owned() };
         volume.ok_or_else(missing)
     }

@@ -21,7 +21,8 @@ const PULLED_MAX: Duration = Duration::from_secs(30);
 impl<B: DriveProvider> ReactorPools<B> {
     /// Watches `pool` until it is closed.
     pub(super) fn watch(&self, pool: &Rc<OpenPool<B>>) {
-        let (provider, table, world) = (self.provider.clone(), self.table.clone(), self.world.clone());
+        let (provider, table, world) =
+            (self.provider.clone(), self.table.clone(), self.world.clone());
         let fuse = pool.fuse().clone();
         let pool: Weak<OpenPool<B>> = Rc::downgrade(pool);
         table_figures(&table, &pool);
@@ -61,7 +62,8 @@ async fn look_at_drives<B: DriveProvider>(provider: &B, pool: &Weak<OpenPool<B>>
     }
     let names: Vec<&str> = lost.iter().map(|lost| lost.place.as_str()).collect();
     tracing::error!(pool = pool.name(), drives = names.join(", "), "drives are gone");
-    let gone: Vec<DriveId> = lost.iter().filter(|lost| lost.has_vanished).map(|lost| lost.drive).collect();
+    let gone: Vec<DriveId> =
+        lost.iter().filter(|lost| lost.has_vanished).map(|lost| lost.drive).collect();
     let written = match gone.as_slice() {
         [] => pool.store.checkpoint().await,
         gone => pool.store.drives_are_gone(gone).await,

@@ -55,7 +55,8 @@ impl Table {
     /// their numbers.
     pub fn open_pools(&self) -> (u64, BTreeMap<PoolUuid, Vec<PoolNamespace>>) {
         let inner = self.inner();
-        let mut pools: BTreeMap<_, Vec<_>> = inner.open.iter().map(|pool| (*pool, Vec::new())).collect();
+        let mut pools: BTreeMap<_, Vec<_>> =
+            inner.open.iter().map(|pool| (*pool, Vec::new())).collect();
         for row in inner.rows.values() {
             if let Some(namespaces) = pools.get_mut(&row.place.pool) {
                 namespaces.push(PoolNamespace { volume: row.place.volume, info: row.info.clone() });

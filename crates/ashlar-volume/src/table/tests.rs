@@ -105,7 +105,10 @@ fn there_is_a_highest_number_and_what_would_be_above_is_refused() {
     for _ in 0..2 {
         assert!(matches!(table.claim_new(), Err(NodeError::NoNumber)));
     }
-    assert!(matches!(table.claim_for(POOL, last), Err(NodeError::NoNumber)), "another volume has it");
+    assert!(
+        matches!(table.claim_for(POOL, last), Err(NodeError::NoNumber)),
+        "another volume has it"
+    );
     assert_eq!(table.claim_for(POOL, Nsid(7)).unwrap(), Nsid(7));
     table.take_back(last);
     assert_eq!(table.claim_new().unwrap(), last);

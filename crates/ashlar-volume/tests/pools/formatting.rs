@@ -11,19 +11,21 @@ use std::time::Duration;
 use ashlar_block::{Cause, IoError, PoolUuid};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_volume::{
-    AccessChange, AccessList, Dispatcher, Door, FormatRequest, NodeError, Nsid, ReactorIndex, ReactorPools,
-    VolumeIo,
+    AccessChange, AccessList, Dispatcher, Door, FormatRequest, NodeError, Nsid, ReactorIndex,
+    ReactorPools, VolumeIo,
 };
 use bytes::Bytes;
 
 use crate::support::{
-    Handles, MemoryBay, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume, with_faults,
+    Handles, MemoryBay, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume,
+    with_faults,
 };
 
 const MIB: u64 = 1 << 20;
 
 fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
-    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
+        .expect("the host may see it")
 }
 
 fn data() -> Bytes {
@@ -83,8 +85,12 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v1", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB))
+            .await
+            .unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v1", 8 * MIB))
+            .await
+            .unwrap();
         let is_done = begin_format(&handles).await;
         at_door(&handles, 0, |door| async move {
             let (formatted, host) = (open(&door, 1), host("a"));
@@ -113,7 +119,8 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
         while !is_done.load(Ordering::Acquire) {
             sleep(Duration::from_millis(1)).await;
         }
-        let read = at_door(&handles, 0, |door| async move { open(&door, 1).read(0, 4096).await.unwrap() });
+        let read =
+            at_door(&handles, 0, |door| async move { open(&door, 1).read(0, 4096).await.unwrap() });
         assert_eq!(read.await[..], [0; 4096]);
         node.resize_volume("tank", name(), 16 * MIB, false).await.unwrap();
         node.delete_volume("tank", name()).await.unwrap();
@@ -125,7 +132,9 @@ fn a_host_that_formats_is_denied_the_volume_meanwhile_and_stays_denied() {
     let (node, handles) = node(1);
     drive(async move {
         let made = node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB))
+            .await
+            .unwrap();
         let is_done = begin_format(&handles).await;
         let is_denied = begin_denial(&handles, made.uuid).await;
         assert!(!is_done.load(Ordering::Acquire), "the drives answer nothing");
@@ -142,6 +151,9 @@ fn a_host_that_formats_is_denied_the_volume_meanwhile_and_stays_denied() {
         .await;
         let report = node.report("tank").await.unwrap();
         let formatted = &report.volumes[0];
-        assert_eq!((&formatted.access, formatted.lba_bytes), (&AccessList::Allow([host("b")].into()), 512));
+        assert_eq!(
+            (&formatted.access, formatted.lba_bytes),
+            (&AccessList::Allow([host("b")].into()), 512)
+        );
     });
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::{
-    Handles, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume, with_drive, with_faults,
+    Handles, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume, with_drive,
+    with_faults,
 };
 use ashlar_block::{Cause, Device, DriveId, DriveUuid, Durability};
 use ashlar_drive::Drive;
@@ -24,11 +25,15 @@ const MIB: u64 = 1 << 20;
 const NEW: &str = "mem:128MiB#new";
 
 fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
-    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
+        .expect("the host may see it")
 }
 
 fn pattern(bytes: usize, seed: u8) -> Bytes {
-    (0..bytes).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect::<Vec<_>>().into()
+    (0..bytes)
+        .map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed)
+        .collect::<Vec<_>>()
+        .into()
 }
 
 #[test]
@@ -38,14 +43,21 @@ fn data_written_at_any_sector_is_read_back() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let small_sectors = NewVolume { lba_bytes: 512, ..volume("v0", 8 * MIB) };
         assert_eq!(
-            node.create_volume("tank", node.table().claim_new().unwrap(), small_sectors).await.unwrap().nsid,
+            node.create_volume("tank", node.table().claim_new().unwrap(), small_sectors)
+                .await
+                .unwrap()
+                .nsid,
             Nsid(1)
         );
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
-            for (offset, bytes) in
-                [(0, 4096), (512, 512), (4096 - 512, 1024), (8192 + 512, 3 * 4096), (512, 9000 / 512 * 512)]
-            {
+            for (offset, bytes) in [
+                (0, 4096),
+                (512, 512),
+                (4096 - 512, 1024),
+                (8192 + 512, 3 * 4096),
+                (512, 9000 / 512 * 512),
+            ] {
                 let data = pattern(bytes, bytes as u8);
                 volume.write(offset, data.clone()).await.unwrap();
                 assert_eq!(
@@ -77,10 +89,16 @@ fn zeroing_takes_exactly_what_was_asked_and_deallocating_whole_blocks_only() {
             let volume = open(&door, 1);
             let mut model = pattern(64 << 10, 1).to_vec();
             volume.write(0, model.clone().into()).await.unwrap();
-            for (offset, bytes) in [(512u64, 512u64), (4096, 4096), (8192 + 512, 8192), (20480 - 512, 1024)] {
+            for (offset, bytes) in
+                [(512u64, 512u64), (4096, 4096), (8192 + 512, 8192), (20480 - 512, 1024)]
+            {
                 volume.write_zeroes(offset, bytes).await.unwrap();
                 model[offset as usize..(offset + bytes) as usize].fill(0);
-                assert_eq!(volume.read(0, model.len()).await.unwrap()[..], model[..], "{bytes} at {offset}");
+                assert_eq!(
+                    volume.read(0, model.len()).await.unwrap()[..],
+                    model[..],
+                    "{bytes} at {offset}"
+                );
             }
             volume.deallocate(32768 - 512..40960 + 512).await.unwrap();
             model[32768..40960].fill(0);
@@ -123,7 +141,9 @@ fn of_compare_and_writes_at_once_one_wins() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", MIB))
+            .await
+            .unwrap();
         at_door(&handles, 0, |door| async move {
             let volume = open(&door, 1);
             let zeros = Bytes::from(vec![0; 4096]);
@@ -145,7 +165,9 @@ fn a_volume_is_the_same_through_every_reactor() {
     let (node, handles) = node(2);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB))
+            .await
+            .unwrap();
         at_door(&handles, 1, |door| async move {
             open(&door, 1).write(4096, pattern(8192, 5)).await.unwrap();
             let error = open(&door, 1).write(8 * MIB, pattern(4096, 5)).await.unwrap_err();
@@ -153,7 +175,12 @@ fn a_volume_is_the_same_through_every_reactor() {
         })
         .await;
         let read =
-            at_door(&handles, 0, |door| async move { open(&door, 1).read(4096, 8192).await.unwrap() }).await;
+            at_door(
+                &handles,
+                0,
+                |door| async move { open(&door, 1).read(4096, 8192).await.unwrap() },
+            )
+            .await;
         assert_eq!(read[..], pattern(8192, 5)[..]);
         at_door(&handles, 1, |door| async move {
             door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512 }).await.unwrap();
@@ -194,16 +221,15 @@ fn hosts_are_told_of_every_change_that_they_can_see() {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
         let none = NewVolume { access: AccessList::Allow(Default::default()), ..volume("v0", MIB) };
         node.create_volume("tank", node.table().claim_new().unwrap(), none).await.unwrap();
-        let door_of =
-            |index| {
-                let handles = handles.clone();
-                async move {
-                    at_door(&handles, index, |door| async move {
-                        (door.generation(), door.namespaces(&host("a")))
-                    })
-                    .await
-                }
-            };
+        let door_of = |index| {
+            let handles = handles.clone();
+            async move {
+                at_door(&handles, index, |door| async move {
+                    (door.generation(), door.namespaces(&host("a")))
+                })
+                .await
+            }
+        };
         let (generation, namespaces) = door_of(1).await;
         assert!(namespaces.is_empty());
         let watcher = handles.clone();
@@ -214,7 +240,9 @@ fn hosts_are_told_of_every_change_that_they_can_see() {
             })
             .await
         });
-        node.change_access("tank", "v0".into(), AccessChange::Allow(vec![host("a")])).await.unwrap();
+        node.change_access("tank", "v0".into(), AccessChange::Allow(vec![host("a")]))
+            .await
+            .unwrap();
         assert_eq!(changed.await, 1);
         node.resize_volume("tank", "v0".into(), 2 * MIB, false).await.unwrap();
         assert_eq!(door_of(0).await.1[0].size_bytes, 2 * MIB);
@@ -228,7 +256,9 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
     let (node, handles) = node(1);
     drive(async move {
         node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB))
+            .await
+            .unwrap();
         let made = node
             .create_volume("tank", node.table().claim_new().unwrap(), volume("v1", 8 * MIB))
             .await
@@ -242,10 +272,14 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
         node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
         let report = node.report("tank").await.unwrap();
         let back = report.volumes.iter().find(|volume| volume.name == "v1").unwrap();
-        assert_eq!((back.uuid, back.nsid, back.size_bytes), (made.uuid, made.nsid, made.size_bytes));
-        let read =
-            at_door(&handles, 0, |door| async move { open(&door, 2).read(0, MIB as usize).await.unwrap() })
-                .await;
+        assert_eq!(
+            (back.uuid, back.nsid, back.size_bytes),
+            (made.uuid, made.nsid, made.size_bytes)
+        );
+        let read = at_door(&handles, 0, |door| async move {
+            open(&door, 2).read(0, MIB as usize).await.unwrap()
+        })
+        .await;
         assert_eq!(read[..], pattern(MIB as usize, 9)[..]);
     });
 }
@@ -254,7 +288,8 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
 fn a_pool_is_not_opened_under_the_name_of_one_that_is_closed() {
     let (node, _handles) = node(1);
     drive(async move {
-        let uuid = node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap().uuid.to_string();
+        let uuid =
+            node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap().uuid.to_string();
         node.close_pool("tank").await.unwrap();
         let closed = |uuid: &str| {
             vec![KnownPool { uuid: uuid.to_owned(), name: "tank".to_owned(), drives: Vec::new() }]
@@ -262,7 +297,9 @@ fn a_pool_is_not_opened_under_the_name_of_one_that_is_closed() {
         let other = closed("00000000-0000-0000-0000-000000000001");
         let refused = node.open_pool(None, drives("a", 3), OpenPolicy::Most, other).await;
         assert!(matches!(refused, Err(NodeError::PoolExists(name)) if name == "tank"));
-        node.open_pool(None, drives("a", 3), OpenPolicy::Most, closed(&uuid)).await.expect("it is that pool");
+        node.open_pool(None, drives("a", 3), OpenPolicy::Most, closed(&uuid))
+            .await
+            .expect("it is that pool");
     });
 }
 
@@ -271,18 +308,24 @@ fn an_imported_volume_whose_number_is_taken_gets_another_for_good() {
     let (node, _handles) = node(1);
     drive(async move {
         node.create_pool(pool("old"), drives("a", 3), false).await.unwrap();
-        let old =
-            node.create_volume("old", node.table().claim_new().unwrap(), volume("v0", MIB)).await.unwrap();
+        let old = node
+            .create_volume("old", node.table().claim_new().unwrap(), volume("v0", MIB))
+            .await
+            .unwrap();
         node.close_pool("old").await.unwrap();
         node.create_pool(pool("new"), drives("b", 3), false).await.unwrap();
-        node.create_volume("new", node.table().claim_new().unwrap(), volume("v0", MIB)).await.unwrap();
+        node.create_volume("new", node.table().claim_new().unwrap(), volume("v0", MIB))
+            .await
+            .unwrap();
         node.open_pool(None, drives("a", 3), OpenPolicy::Most, Vec::new()).await.unwrap();
         let reports = node.reports().await.unwrap();
         let mut nsids: Vec<Nsid> =
             reports.iter().flat_map(|pool| pool.volumes.iter().map(|v| v.nsid)).collect();
         nsids.dedup();
         assert_eq!(nsids.len(), 2);
-        assert!(reports.iter().flat_map(|pool| &pool.volumes).any(|volume| volume.uuid == old.uuid));
+        assert!(
+            reports.iter().flat_map(|pool| &pool.volumes).any(|volume| volume.uuid == old.uuid)
+        );
     });
 }
 
@@ -313,8 +356,10 @@ fn a_drive_that_may_be_a_member_is_kept_although_the_pool_cannot_be_written() {
             with_faults(&handles, spec, |faults| faults.fail_writes(0..u64::MAX, 5)).await;
         }
         let error = node.add_drive("tank", NEW.to_owned(), false).await.unwrap_err();
-        let is_unsettled =
-            matches!(error, NodeError::AddDrive { error: AddError::Unsettled { drive: DriveId(3), .. }, .. });
+        let is_unsettled = matches!(
+            error,
+            NodeError::AddDrive { error: AddError::Unsettled { drive: DriveId(3), .. }, .. }
+        );
         assert!(is_unsettled, "{error}");
         let shown = node.inspect_drive(NEW.to_owned()).await.unwrap_err();
         assert!(matches!(shown, NodeError::DriveOfPool { .. }), "{shown}");
@@ -323,9 +368,11 @@ fn a_drive_that_may_be_a_member_is_kept_although_the_pool_cannot_be_written() {
 
 /// Gives a drive the label of another as one that the pool does not know.
 async fn label_as_unknown(handles: &Handles, of: &str, spec: &str, drive: u16) {
-    let known = with_drive(handles, of, |of| async move { read_superblock(&of).await.unwrap() }).await;
+    let known =
+        with_drive(handles, of, |of| async move { read_superblock(&of).await.unwrap() }).await;
     let drive_uuid = DriveUuid([drive as u8; 16]);
-    let unknown = Superblock { drive: DriveId(drive), drive_uuid, member_count: drive + 1, ..known };
+    let unknown =
+        Superblock { drive: DriveId(drive), drive_uuid, member_count: drive + 1, ..known };
     let label = move |drive| async move { write_superblock(&drive, &unknown).await.unwrap() };
     with_drive(handles, spec, label).await;
 }
@@ -343,7 +390,8 @@ fn a_drive_whose_adding_was_interrupted_is_let_go_of_and_can_be_added() {
         }
         // Of a drive that has had a root, another line of the pool may know more.
         let root = |drive: Drive| async move {
-            let written = drive.write(Superblock::root_offset(0), pattern(4096, 3), Durability::Stable);
+            let written =
+                drive.write(Superblock::root_offset(0), pattern(4096, 3), Durability::Stable);
             written.await.unwrap();
         };
         with_drive(&handles, more[1], root).await;
@@ -385,7 +433,8 @@ fn drives_that_hang_are_not_waited_for_for_ever_whatever_they_are_wanted_for() {
             node.inspect_drive(spec.clone()).await.unwrap();
             with_faults(&handles, spec, |faults| faults.stall()).await;
         }
-        let [shown, cleared, spare, added] = [3, 4, 5, 6].map(|index| drives("h", 7)[index].clone());
+        let [shown, cleared, spare, added] =
+            [3, 4, 5, 6].map(|index| drives("h", 7)[index].clone());
         let side_by_side = spawn_joined(wait_until_held(handles.clone(), drives("h", 7)));
         let told = futures_util::future::join5(
             async { node.create_pool(pool("other"), drives("h", 3), true).await.unwrap_err() },
@@ -420,7 +469,9 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
                 .unwrap_err();
             assert!(matches!(error, NodeError::Size(_)), "{size}: {error}");
         }
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 2 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 2 * MIB))
+            .await
+            .unwrap();
         let again = node
             .create_volume("tank", node.table().claim_new().unwrap(), volume("v0", MIB))
             .await
@@ -459,24 +510,37 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
         // slow the test is.
         let striped = NewPool { level: Level::RAID0, ..pool("tank") };
         node.create_pool(striped, drives("a", 4), false).await.unwrap();
-        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 8 * MIB))
+            .await
+            .unwrap();
         let data = pattern(4096, 5);
         let written = data.clone();
-        at_door(&handles, 0, |door| async move { open(&door, 1).write(0, written).await.unwrap() }).await;
-        let refused = node.fail_drive("tank", "1".to_owned(), false).await.expect_err("none may be lost");
+        at_door(&handles, 0, |door| async move { open(&door, 1).write(0, written).await.unwrap() })
+            .await;
+        let refused =
+            node.fail_drive("tank", "1".to_owned(), false).await.expect_err("none may be lost");
         assert!(refused.to_string().contains("--force"), "{refused}");
-        let forced = node.fail_drive("tank", "1".to_owned(), true).await.expect("that was asked for");
-        assert_eq!(forced.read_only().as_deref(), Some("1 drive is lost, and the level survives 0"));
-        let DriveCondition::Failed(why) = &forced.drives[1].status.condition else { panic!("it is lost") };
+        let forced =
+            node.fail_drive("tank", "1".to_owned(), true).await.expect("that was asked for");
+        assert_eq!(
+            forced.read_only().as_deref(),
+            Some("1 drive is lost, and the level survives 0")
+        );
+        let DriveCondition::Failed(why) = &forced.drives[1].status.condition else {
+            panic!("it is lost")
+        };
         assert_eq!(why.to_string(), "given up by request");
         let done = Arc::new(AtomicBool::new(false));
         let watches: Vec<_> = (0..2)
             .map(|reactor| {
                 let (handles, done) = (handles.clone(), done.clone());
-                spawn_joined(async move { at_door(&handles, reactor, |door| look_until(door, done)).await })
+                spawn_joined(async move {
+                    at_door(&handles, reactor, |door| look_until(door, done)).await
+                })
             })
             .collect();
-        let refused = node.reopen_pool("tank", "0", drives("a", 4)).await.expect_err("that drive works");
+        let refused =
+            node.reopen_pool("tank", "0", drives("a", 4)).await.expect_err("that drive works");
         assert!(refused.to_string().contains("It has lost tank/drive-1"), "{refused}");
         node.reopen_pool("tank", "1", drives("a", 4)).await.expect("it has missed nothing");
         done.store(true, Ordering::Relaxed);
@@ -492,7 +556,9 @@ fn hosts_keep_the_namespaces_of_a_pool_that_is_opened_anew() {
         }
         let closed = node.close_pool("tank").await;
         closed.expect("it works");
-        let gone = at_door(&handles, 0, |door| async move { door.namespaces(&host("a")).is_empty() }).await;
+        let gone =
+            at_door(&handles, 0, |door| async move { door.namespaces(&host("a")).is_empty() })
+                .await;
         assert!(gone);
     });
 }

@@ -82,17 +82,28 @@ fn a_drive_that_could_not_be_given_its_new_identity_comes_back_at_the_next_try()
         node.create_pool(pool("tank"), all.clone(), false).await.unwrap();
         node.fail_drive("tank", "1".to_owned(), false).await.unwrap();
         let refused = node.return_drive("tank", "0".to_owned(), None, |_| None).await.unwrap_err();
-        assert!(refused.to_string().starts_with("tank/drive-0 works: the pool has not lost it"), "{refused}");
+        assert!(
+            refused.to_string().starts_with("tank/drive-0 works: the pool has not lost it"),
+            "{refused}"
+        );
         let range = Superblock::FIRST_OFFSET..Superblock::FIRST_OFFSET + 4096;
         with_faults(&handles, &all[1], |faults| faults.fail_next_write(range, 5)).await;
         let place = || Some(all[1].clone());
         let error = node.return_drive("tank", "1".to_owned(), place(), |_| None).await.unwrap_err();
-        let is_refused = matches!(error, NodeError::ReturnDrive(RejoinError::Add(AddError::Drive(_))));
+        let is_refused =
+            matches!(error, NodeError::ReturnDrive(RejoinError::Add(AddError::Drive(_))));
         assert!(is_refused, "{error}");
-        node.return_drive("tank", "1".to_owned(), place(), |_| None).await.expect("it can be written now");
+        node.return_drive("tank", "1".to_owned(), place(), |_| None)
+            .await
+            .expect("it can be written now");
         let online = |drive: &DriveReport| drive.status.condition == DriveCondition::Online;
         let report = node.report("tank").await.unwrap();
-        assert_eq!(report.drives.iter().filter(|drive| online(drive)).count(), 4, "{:?}", report.drives);
+        assert_eq!(
+            report.drives.iter().filter(|drive| online(drive)).count(),
+            4,
+            "{:?}",
+            report.drives
+        );
     });
 }
 
@@ -107,7 +118,9 @@ fn a_pool_that_is_opened_again_waits_for_drives_that_its_old_self_has_not_let_go
         for spec in &all[2..] {
             fail_writes(&handles, spec, 0).await;
         }
-        let made = node.create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 1 << 20)).await;
+        let made = node
+            .create_volume("tank", node.table().claim_new().unwrap(), volume("v0", 1 << 20))
+            .await;
         made.expect_err("two drives fail at once");
         assert!(node.report("tank").await.unwrap().status.halted.is_some());
         for spec in &all[2..] {
@@ -143,8 +156,11 @@ fn a_drive_that_is_shorter_than_it_was_is_no_member_and_does_not_come_back() {
         assert!(lost.contains(&report.drives[1].status.condition), "{:?}", report.drives[1]);
         assert!(report.notes.iter().any(|note| note.contains(&cut)), "{:?}", report.notes);
         let place = Some(all[1].clone());
-        let refused =
-            node.return_drive("tank", "1".to_owned(), place, |_| None).await.unwrap_err().to_string();
+        let refused = node
+            .return_drive("tank", "1".to_owned(), place, |_| None)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(&cut) && refused.contains("ashlar pool replace"), "{refused}");
     });
 }

@@ -42,14 +42,17 @@ const LOOKS_MAX: u32 = 60_000;
 type Volume = <TestDoor as Door>::Volume;
 
 fn open(door: &TestDoor, nsid: u32) -> Volume {
-    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
+        .expect("the host may see it")
 }
 
 /// Data that do not compress, so that every chunk takes its own place on a drive.
 fn noise(seed: u64) -> Bytes {
     let mut random = XorShift::new(seed);
     let mut content = AlignedBuf::zeroed(CHUNK_BYTES as usize);
-    content.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
+    content
+        .chunks_exact_mut(8)
+        .for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
     content.freeze()
 }
 
@@ -58,7 +61,10 @@ async fn write(volume: &Volume, chunk: u64, seed: u64) {
 }
 
 async fn check(volume: &Volume, chunk: u64, seed: u64) {
-    let read = volume.read(chunk * u64::from(CHUNK_BYTES), CHUNK_BYTES as usize).await.expect("it is read");
+    let read = volume
+        .read(chunk * u64::from(CHUNK_BYTES), CHUNK_BYTES as usize)
+        .await
+        .expect("it is read");
     assert!(read[..] == noise(seed)[..], "chunk {chunk}");
 }
 
@@ -123,7 +129,8 @@ async fn go_on_beside_a_stall(handles: Handles) {
             write(&other, round, round).await;
             check(&other, round, round).await;
         }
-        until(|| read.get() == CHUNKS, || format!("{} of {CHUNKS} chunks are read", read.get())).await;
+        until(|| read.get() == CHUNKS, || format!("{} of {CHUNKS} chunks are read", read.get()))
+            .await;
         assert!(!held.is_finished(), "a write is not acknowledged before all its drives have it");
         with_faults(&to_resume, SLOW, |faults| faults.resume()).await;
         held.await;
@@ -158,7 +165,8 @@ fn a_drive_that_does_not_answer_for_too_long_is_given_up_and_hosts_go_on() {
         write_all(&handles).await;
         let drives = node.report("slow").await.expect("it is open").status.drives;
         // It is not among them any more if what it had has been restored meanwhile.
-        let others = drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
+        let others =
+            drives.iter().filter(|drive| drive.condition == DriveCondition::Online).count();
         assert_eq!(others, 3, "{drives:?}");
     });
 }
@@ -240,16 +248,20 @@ fn a_drive_that_came_back_is_meant_by_its_path_and_its_old_names() {
         let returned = (0, DriveCondition::Returned(DriveId(4)));
         assert!(conditions(&node).await.contains(&returned), "{:?}", conditions(&node).await);
         for name in ["drive-0", "0"] {
-            let refused = node.return_drive("slow", name.to_owned(), None, |_| None).await.unwrap_err();
+            let refused =
+                node.return_drive("slow", name.to_owned(), None, |_| None).await.unwrap_err();
             assert!(
                 refused.to_string().contains("slow/drive-4 works: the pool has not lost it"),
                 "{refused}"
             );
         }
-        node.fail_drive("slow", SLOW.to_owned(), false).await.expect("its path means what it is now");
+        node.fail_drive("slow", SLOW.to_owned(), false)
+            .await
+            .expect("its path means what it is now");
         let back = node.return_drive("slow", SLOW.to_owned(), None, |_| None);
         back.await.expect("it is there");
-        let replaced = node.replace_drive("slow", SLOW.to_owned(), "mem:128MiB#new".to_owned(), false);
+        let replaced =
+            node.replace_drive("slow", SLOW.to_owned(), "mem:128MiB#new".to_owned(), false);
         replaced.await.expect("there is room without it");
         let leaving = (5, DriveCondition::Leaving);
         assert!(conditions(&node).await.contains(&leaving), "{:?}", conditions(&node).await);
@@ -283,7 +295,8 @@ async fn keep_what_is_lost(node: &TestNode, handles: &Handles) {
         ..SettingsChange::default()
     };
     node.set_pool("slow", change).await.expect("it is well");
-    with_faults(handles, "mem:128MiB#slow1", |faults| faults.slow_down(Duration::from_millis(50))).await;
+    with_faults(handles, "mem:128MiB#slow1", |faults| faults.slow_down(Duration::from_millis(50)))
+        .await;
 }
 
 /// Writes and reads one chunk of the slow pool.
@@ -339,7 +352,8 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
         let host = async move |door: TestDoor| {
             let volume = open(&door, 2);
             let mut write = pin!(volume.write(0, noise(7)));
-            let done = poll_fn(|context| Poll::Ready(write.as_mut().poll(context).is_ready())).await;
+            let done =
+                poll_fn(|context| Poll::Ready(write.as_mut().poll(context).is_ready())).await;
             assert!(!done, "its drives hang");
             tell.store(true, Ordering::Relaxed);
             write.await.expect_err("all its drives have to have it").cause
@@ -352,7 +366,8 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
             sleep(LOOK_INTERVAL).await;
         }
         assert!(is_held.load(Ordering::Relaxed), "it waits for them");
-        let waits = node.create_volume("other", node.table().claim_new().unwrap(), volume("v1", 16 * MIB));
+        let waits =
+            node.create_volume("other", node.table().claim_new().unwrap(), volume("v1", 16 * MIB));
         let changes_behind_it = async {
             let added = node.add_drive("other", "mem:128MiB#more".to_owned(), false).await;
             (added, node.close_pool("other").await)
@@ -368,7 +383,10 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
         let closed = closed.expect_err("nothing is durable without them").to_string();
         assert!(closed.contains("has not answered for") && closed.contains("replays"), "{closed}");
         assert!(node.reports().await.expect("it runs").is_empty());
-        assert!(matches!(held.await, Cause::WriteFault | Cause::NotReady), "and hosts are answered");
+        assert!(
+            matches!(held.await, Cause::WriteFault | Cause::NotReady),
+            "and hosts are answered"
+        );
     });
 }
 

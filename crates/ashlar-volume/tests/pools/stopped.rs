@@ -11,7 +11,8 @@ use ashlar_volume::{Door, NodeError, Nsid, Order, VolumeIo};
 use bytes::Bytes;
 
 use crate::support::{
-    Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, stopped, volume, with_faults,
+    Handles, TestDoor, TestNode, at_door, drive, drives, host, node, pool, stopped, volume,
+    with_faults,
 };
 
 const MIB: u64 = 1 << 20;
@@ -20,12 +21,15 @@ const MIB: u64 = 1 << 20;
 async fn two_pools(node: &TestNode) {
     for (name, prefix) in [("ill", "a"), ("well", "b")] {
         node.create_pool(pool(name), drives(prefix, 3), false).await.unwrap();
-        node.create_volume(name, node.table().claim_new().unwrap(), volume("v0", 8 * MIB)).await.unwrap();
+        node.create_volume(name, node.table().claim_new().unwrap(), volume("v0", 8 * MIB))
+            .await
+            .unwrap();
     }
 }
 
 fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
-    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone()).expect("the host may see it")
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
+        .expect("the host may see it")
 }
 
 fn data(seed: u8) -> Bytes {
@@ -33,7 +37,8 @@ fn data(seed: u8) -> Bytes {
 }
 
 async fn write(handles: &Handles, nsid: u32, offset: u64, seed: u8) -> Result<(), Cause> {
-    let work = move |door: TestDoor| async move { open(&door, nsid).write(offset, data(seed)).await };
+    let work =
+        move |door: TestDoor| async move { open(&door, nsid).write(offset, data(seed)).await };
     at_door(handles, 0, work).await.map_err(|error| error.cause)
 }
 
@@ -105,8 +110,12 @@ fn a_panic_in_a_checkpoint_is_told_to_whoever_waits_for_it() {
         two_pools(&node).await;
         write(&handles, 1, 0, 11).await.unwrap();
         panic_at_next_write(&handles).await;
-        let made = node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB)).await;
-        assert!(matches!(made, Err(NodeError::Stopped { ref pool, .. }) if pool == "ill"), "{made:?}");
+        let made =
+            node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB)).await;
+        assert!(
+            matches!(made, Err(NodeError::Stopped { ref pool, .. }) if pool == "ill"),
+            "{made:?}"
+        );
         out_of_service(&node, &handles).await;
         the_other_goes_on_and_nothing_is_lost(&node, &handles).await;
     });
@@ -172,10 +181,13 @@ fn a_scrub_that_was_stopped_stays_so_if_the_pool_ends_at_once() {
         two_pools(&node).await;
         write(&handles, 1, 0, 11).await.unwrap();
         for spec in drives("a", 3) {
-            with_faults(&handles, &spec, |faults| faults.slow_down(Duration::from_millis(20))).await;
+            with_faults(&handles, &spec, |faults| faults.slow_down(Duration::from_millis(20)))
+                .await;
         }
         node.scrub("ill", Order::Start).await.unwrap();
-        node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB)).await.unwrap();
+        node.create_volume("ill", node.table().claim_new().unwrap(), volume("v1", MIB))
+            .await
+            .unwrap();
         node.scrub("ill", Order::Stop).await.unwrap();
         panic_at_next_write(&handles).await;
         // Or the pool's own work meets it first.

@@ -35,9 +35,11 @@ impl DriveProvider for MemoryBay {
         let mut drives = self.0.borrow_mut();
         if !drives.contains_key(spec) {
             let size = spec.split_once('#').map_or(spec, |(size, _)| size);
-            let parsed =
-                size.parse().map_err(|error: ashlar_drive::ParseDriveSpecError| error.to_string())?;
-            let drive = Drive::open(&parsed, OpenMode::Existing).map_err(|error| error.to_string())?;
+            let parsed = size
+                .parse()
+                .map_err(|error: ashlar_drive::ParseDriveSpecError| error.to_string())?;
+            let drive =
+                Drive::open(&parsed, OpenMode::Existing).map_err(|error| error.to_string())?;
             drives.insert(spec.to_owned(), drive.with_faults(faults_here(spec)));
         }
         let device = drives[spec].clone();
@@ -102,7 +104,10 @@ pub async fn hold_drive(handles: &Handles, spec: &str, times: u32) {
 
 /// The pools that faults in Ashlar itself have stopped on reactor 0.
 pub async fn stopped(handles: &Handles) -> Vec<StoppedPool> {
-    handles.call(ReactorIndex(0), |_| async { STOPPED.with_borrow(Vec::clone) }).await.expect("it runs")
+    handles
+        .call(ReactorIndex(0), |_| async { STOPPED.with_borrow(Vec::clone) })
+        .await
+        .expect("it runs")
 }
 
 /// The faults of the drive that this reactor has by this text.
@@ -113,7 +118,10 @@ pub fn faults_here(spec: &str) -> Faults {
 /// Does something to the drive that reactor 0 has by this text.
 pub async fn with_faults(handles: &Handles, spec: &str, act: impl FnOnce(Faults) + Send + 'static) {
     let spec = spec.to_owned();
-    handles.call(ReactorIndex(0), move |_| async move { act(faults_here(&spec)) }).await.expect("it runs")
+    handles
+        .call(ReactorIndex(0), move |_| async move { act(faults_here(&spec)) })
+        .await
+        .expect("it runs")
 }
 
 /// Does something with the drive that reactor 0 has by this text.

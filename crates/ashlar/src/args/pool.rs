@@ -192,7 +192,9 @@ Examples:
         settings: Vec<String>,
     },
     /// Show how far the rebuild of lost drives is; it runs by itself
-    #[command(after_help = "Examples:\n  ashlar pool rebuild tank\n  ashlar pool rebuild tank --wait")]
+    #[command(
+        after_help = "Examples:\n  ashlar pool rebuild tank\n  ashlar pool rebuild tank --wait"
+    )]
     Rebuild {
         /// Its name or UUID
         pool: String,

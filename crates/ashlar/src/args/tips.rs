@@ -20,7 +20,8 @@ fn setting(option: &str, words: &[String]) -> Option<String> {
     let name = option.strip_prefix("--").filter(|name| SETTINGS.contains(name))?;
     let value_at = |at: usize| {
         let rest = words[at].strip_prefix(option)?;
-        rest.strip_prefix('=').or_else(|| words.get(at + 1).map(String::as_str).filter(|_| rest.is_empty()))
+        rest.strip_prefix('=')
+            .or_else(|| words.get(at + 1).map(String::as_str).filter(|_| rest.is_empty()))
     };
     let value = (0..words.len()).find_map(value_at).unwrap_or("VALUE");
     Some(format!("settings have no dashes: ashlar pool set POOL {name}={value}"))

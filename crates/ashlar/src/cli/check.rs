@@ -7,8 +7,8 @@ use anyhow::bail;
 use ashlar_block::place::{split_options, unescaped};
 use ashlar_block::{ByteSize, DriveId, counted_are, with_causes};
 use ashlar_check::{
-    DriveReport, Finding, Given, Kind, MemberVerdict, Options, Refused as NotChecked, Report, Seen, Watch,
-    check, unused,
+    DriveReport, Finding, Given, Kind, MemberVerdict, Options, Refused as NotChecked, Report, Seen,
+    Watch, check, unused,
 };
 use ashlar_control::ErrorBody;
 use ashlar_drive::{Drive, DriveWorld, OpenError};
@@ -30,8 +30,8 @@ pub fn run(drives: &[String], memory: Option<ByteSize>, output: Output) -> anyho
     let paths = drives.iter().map(|drive| path_of(drive)).collect::<anyhow::Result<Vec<_>>>();
     let paths = paths.map_err(with_code)?;
     let memory = memory.map_or_else(memory_wanted, |memory| memory.0);
-    let report =
-        ashlar_reactor::run(ashlar_reactor::Config::default(), checked(paths, memory))?.map_err(with_code)?;
+    let report = ashlar_reactor::run(ashlar_reactor::Config::default(), checked(paths, memory))?
+        .map_err(with_code)?;
     let text = match output {
         Output::Json => serde_json::to_string_pretty(&as_json(&report))?,
         Output::Table => as_text(&report),
@@ -71,7 +71,9 @@ fn path_of(drive: &str) -> anyhow::Result<PathBuf> {
     match drive.split_once(':') {
         Some(("file", place)) => Ok(unescaped(split_options(place).0).into()),
         Some(("mem" | "null", _)) => {
-            bail!("{drive}: a drive in memory is gone once its daemon ends, so there is nothing to check")
+            bail!(
+                "{drive}: a drive in memory is gone once its daemon ends, so there is nothing to check"
+            )
         }
         _ => Ok(drive.into()),
     }
@@ -97,9 +99,9 @@ async fn checked(paths: Vec<PathBuf>, memory: u64) -> anyhow::Result<Report> {
 /// A quarter of the memory that is free.
 fn memory_wanted() -> u64 {
     let known = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = known
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let kib = known.lines().find_map(|line| {
+        line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    });
     kib.map_or(MEMORY_MIN, |kib| (kib << 10) / 4).max(MEMORY_MIN)
 }
 
@@ -157,7 +159,10 @@ fn as_text(report: &Report) -> String {
     lines.extend(seen_lines(seen));
     lines.extend(report.findings.iter().map(|finding| format!("! {finding}")));
     lines.extend(
-        report.skipped_drives.iter().map(|(kind, more)| format!("! and {more} more of {}", kind.name())),
+        report
+            .skipped_drives
+            .iter()
+            .map(|(kind, more)| format!("! and {more} more of {}", kind.name())),
     );
     if report.is_good() {
         lines.push("nothing is wrong".to_owned());
@@ -166,7 +171,8 @@ fn as_text(report: &Report) -> String {
 }
 
 fn written_at(report: &Report) -> String {
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(report.written_at)).to_string()
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(report.written_at))
+        .to_string()
 }
 
 fn seen_lines(seen: &Seen) -> Vec<String> {
@@ -194,7 +200,10 @@ fn drive_line(drive: &DriveReport) -> String {
         _ => "",
     };
     let (name, verdict) = (&drive.name, drive.verdict.name());
-    format!("  {name}: {}, {verdict}, {} of 3 superblocks, {root}{note}", drive.drive, drive.superblocks)
+    format!(
+        "  {name}: {}, {verdict}, {} of 3 superblocks, {root}{note}",
+        drive.drive, drive.superblocks
+    )
 }
 
 fn absent_line(drive: &DriveId) -> String {
@@ -248,8 +257,9 @@ fn way_out(report: &Report, finding: &Finding) -> Option<String> {
     let pool = &report.pool_name;
     let (path, drive) = (&finding.name, finding.drive.map_or_else(String::new, drive_name));
     let was_given = || report.drives.iter().any(|given| Some(given.drive) == finding.drive);
-    let has_diverged =
-        |given: &DriveReport| given.name == finding.name && given.verdict == MemberVerdict::Diverged;
+    let has_diverged = |given: &DriveReport| {
+        given.name == finding.name && given.verdict == MemberVerdict::Diverged
+    };
     Some(match finding.kind {
         Kind::DriveMissing if was_given() => return None,
         Kind::DriveMissing => format!("give {drive} to the check, too"),
@@ -266,7 +276,9 @@ fn way_out(report: &Report, finding: &Finding) -> Option<String> {
             "give {path} its size back, or import the pool with --degraded and `ashlar pool replace \
              {pool} {drive} NEW`"
         ),
-        _ => format!("import the pool, then `ashlar pool scrub {pool} --wait` repairs it from parity"),
+        _ => format!(
+            "import the pool, then `ashlar pool scrub {pool} --wait` repairs it from parity"
+        ),
     })
 }
 
@@ -279,7 +291,8 @@ fn named(finding: &Finding) -> Option<String> {
 
 fn as_json(report: &Report) -> Value {
     let seen = report.seen;
-    let skipped_drives = report.skipped_drives.iter().map(|(kind, count)| (kind.name(), json!(count)));
+    let skipped_drives =
+        report.skipped_drives.iter().map(|(kind, count)| (kind.name(), json!(count)));
     json!({
         "pool": report.pool_name,
         "uuid": report.pool.to_string(),

@@ -64,7 +64,10 @@ pub struct Patience {
 impl Patience {
     /// So long and no longer, or as usual where nobody says how long.
     pub fn of(timeout: Option<Duration>) -> Self {
-        Patience { limit: timeout.unwrap_or(USUAL_TIMEOUT), is_longer_for_changes: timeout.is_none() }
+        Patience {
+            limit: timeout.unwrap_or(USUAL_TIMEOUT),
+            is_longer_for_changes: timeout.is_none(),
+        }
     }
 }
 
@@ -105,7 +108,11 @@ impl Client {
         let Connection { sender, listener } = Connection::begin(self, Asked::Question).await?;
         let answer = async {
             let response = exchange(sender, Method::GET, path, Bytes::new()).await?;
-            if response.status().is_success() { Ok(response) } else { Err(refusal(response).await?) }
+            if response.status().is_success() {
+                Ok(response)
+            } else {
+                Err(refusal(response).await?)
+            }
         };
         let response = self.in_time(Asked::Question, listener, answer).await?;
         Ok(Stream { client: self, listener, body: response.into_body() })
@@ -174,7 +181,9 @@ impl Client {
                 return Err(no_answer(&self.socket, listener, limit, asked).into());
             }
             if !std::mem::replace(&mut is_told, true) {
-                note("note: the daemon is still working. Ctrl-C ends this command, not the daemon's work");
+                note(
+                    "note: the daemon is still working. Ctrl-C ends this command, not the daemon's work",
+                );
             }
         }
     }
@@ -218,7 +227,8 @@ impl Connection {
 
     async fn over(stream: UnixStream) -> anyhow::Result<Self> {
         let listener = Listener::of(&stream);
-        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        let (sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         Ok(Connection { sender, listener })
     }
@@ -255,7 +265,9 @@ impl Stream<'_> {
     pub async fn next(&mut self) -> anyhow::Result<Option<Bytes>> {
         let limit = self.client.patience.limit.max(STREAM_SILENCE_MAX);
         let Ok(frame) = timeout(limit, self.body.frame()).await else {
-            return Err(no_answer(&self.client.socket, self.listener, limit, Asked::Question).into());
+            return Err(
+                no_answer(&self.client.socket, self.listener, limit, Asked::Question).into()
+            );
         };
         // A daemon that has gone without a word ends the stream with an error.
         let frame = frame.and_then(Result::ok);
@@ -266,12 +278,16 @@ impl Stream<'_> {
 fn unreachable(socket: &Path, error: &std::io::Error) -> Refused {
     let socket = socket.display();
     match error.kind() {
-        ErrorKind::NotFound => {
-            refused("no_daemon", format!("there is no daemon's socket at {socket}"), Some(START_OR_NAME))
-        }
-        ErrorKind::ConnectionRefused => {
-            refused("no_daemon", format!("no daemon answers at {socket} any more"), Some(START_OR_NAME))
-        }
+        ErrorKind::NotFound => refused(
+            "no_daemon",
+            format!("there is no daemon's socket at {socket}"),
+            Some(START_OR_NAME),
+        ),
+        ErrorKind::ConnectionRefused => refused(
+            "no_daemon",
+            format!("no daemon answers at {socket} any more"),
+            Some(START_OR_NAME),
+        ),
         ErrorKind::PermissionDenied => {
             let hint = "only the daemon's own user, and root, may speak to it";
             refused("permission_denied", format!("permission denied at {socket}"), Some(hint))
@@ -286,7 +302,8 @@ fn refused(code: &str, message: String, hint: Option<&str>) -> Refused {
 }
 
 fn understand<T: DeserializeOwned>(body: &Bytes) -> anyhow::Result<T> {
-    serde_json::from_slice(body).context("the daemon's answer is not understood: is it of another version?")
+    serde_json::from_slice(body)
+        .context("the daemon's answer is not understood: is it of another version?")
 }
 
 /// What the daemon says of its refusal.

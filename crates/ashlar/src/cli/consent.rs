@@ -14,7 +14,10 @@ use super::client::Refused;
 ///
 /// # Errors
 /// As of `send`; without a terminal also what the request costs.
-pub async fn sent<T>(yes: bool, send: impl AsyncFn(String) -> anyhow::Result<T>) -> anyhow::Result<T> {
+pub async fn sent<T>(
+    yes: bool,
+    send: impl AsyncFn(String) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let refused = match send(query(yes)).await {
         Err(refused) if !yes => refused,
         done => return done,

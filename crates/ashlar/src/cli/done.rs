@@ -9,7 +9,9 @@ use super::tables::{is, lacks};
 pub fn set(pool: &Pool, settings: &[String], p99_is_off: bool) -> String {
     let said = format!("pool '{}' has {} from now on", pool.name, settings.join(" "));
     match pool.recon_prio_percent.filter(|_| p99_is_off) {
-        Some(percent) => format!("{said}; recon-p99 is off now: recon-prio={percent} counts instead"),
+        Some(percent) => {
+            format!("{said}; recon-p99 is off now: recon-prio={percent} counts instead")
+        }
         None => said,
     }
 }
@@ -21,7 +23,9 @@ pub fn grown(before: &Pool, after: &Pool) -> String {
     let usable = ByteSize(after.usable_bytes.unwrap_or(0));
     match raw(after).saturating_sub(raw(before)) {
         0 => format!("no drive of pool '{name}' has room that it does not use"),
-        more => format!("pool '{name}' has {} more: {usable} usable after redundancy", ByteSize(more)),
+        more => {
+            format!("pool '{name}' has {} more: {usable} usable after redundancy", ByteSize(more))
+        }
     }
 }
 
@@ -36,7 +40,9 @@ pub fn added(pool: &Pool, place: &str) -> String {
     let next = if is(pool, "degraded") {
         goes_on(pool)
     } else {
-        format!("new data goes to it, and `ashlar pool rebalance {name}` moves a share of the old there")
+        format!(
+            "new data goes to it, and `ashlar pool rebalance {name}` moves a share of the old there"
+        )
     };
     format!("{} is a member of pool '{name}' now; {next}", newcomer(pool, place))
 }
@@ -131,7 +137,10 @@ pub fn resized(volume: &Volume) -> String {
 
 /// A volume has another name.
 pub fn renamed(volume: &Volume, before: &str) -> String {
-    format!("volume '{before}' is '{}' now; hosts know it by its UUID, and go on", full_name(volume))
+    format!(
+        "volume '{before}' is '{}' now; hosts know it by its UUID, and go on",
+        full_name(volume)
+    )
 }
 
 /// Whether hosts may write to a volume has changed.
@@ -155,10 +164,14 @@ pub fn access(volume: &Volume) -> String {
                  changes that"
             )
         }
-        (false, [host]) => format!("{host} alone may see volume '{name}' now; it is told if it is connected"),
+        (false, [host]) => {
+            format!("{host} alone may see volume '{name}' now; it is told if it is connected")
+        }
         (false, hosts) => {
             let count = hosts.len();
-            format!("{count} hosts may see volume '{name}' now: `ashlar volume show {name}` lists them")
+            format!(
+                "{count} hosts may see volume '{name}' now: `ashlar volume show {name}` lists them"
+            )
         }
     }
 }
@@ -172,7 +185,10 @@ fn path(place: &str) -> String {
 }
 
 fn goes_on(pool: &Pool) -> String {
-    format!("Ashlar restores what is lost: `ashlar pool rebuild {}` shows how far that is", pool.name)
+    format!(
+        "Ashlar restores what is lost: `ashlar pool rebuild {}` shows how far that is",
+        pool.name
+    )
 }
 
 /// The newest record comes last.

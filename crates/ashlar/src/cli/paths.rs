@@ -25,7 +25,9 @@ pub fn absolute(drive: &str) -> anyhow::Result<String> {
     let mut named = absolute_place(place)?;
     for option in options.iter().flat_map(|options| options.split(',')) {
         let option = match option.strip_prefix("model=") {
-            Some(profile) if profile.ends_with(".toml") => format!("model={}", absolute_path(profile)?),
+            Some(profile) if profile.ends_with(".toml") => {
+                format!("model={}", absolute_path(profile)?)
+            }
             _ => option.to_owned(),
         };
         named = format!("{named},{option}");
@@ -59,11 +61,14 @@ fn absolute_place(place: &str) -> anyhow::Result<String> {
 
 /// What is neither there nor looks like a path is misspelt: it is refused as it was written.
 fn is_path(place: &str) -> bool {
-    place.starts_with('.') || place.contains('/') || (!place.is_empty() && Path::new(place).exists())
+    place.starts_with('.')
+        || place.contains('/')
+        || (!place.is_empty() && Path::new(place).exists())
 }
 
 fn absolute_path(path: &str) -> anyhow::Result<String> {
-    let absolute = std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
+    let absolute =
+        std::path::absolute(Path::new(path)).with_context(|| format!("where is '{path}'?"))?;
     let text = absolute.to_str().map(str::to_owned);
     text.with_context(|| format!("'{path}' lies in a directory whose name is not Unicode"))
 }

@@ -91,7 +91,8 @@ pub(super) fn check_open(pool: &Pool) -> anyhow::Result<()> {
         pool.name,
         pool.name
     );
-    let is_memory = |drive: &PoolDrive| drive.spec.as_ref().is_some_and(|spec| spec.starts_with("mem:"));
+    let is_memory =
+        |drive: &PoolDrive| drive.spec.as_ref().is_some_and(|spec| spec.starts_with("mem:"));
     ensure!(
         !(is("unavailable") && pool.drives.iter().any(is_memory)),
         "pool '{}' is not open: {why}",

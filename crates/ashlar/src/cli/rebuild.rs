@@ -70,7 +70,11 @@ enum Standstill {
 
 impl Standstill {
     /// What is known of it after a look at the pool. `None`: it goes on.
-    fn after(before: Option<Standstill>, progress: Option<&Progress>, now: Instant) -> Option<Standstill> {
+    fn after(
+        before: Option<Standstill>,
+        progress: Option<&Progress>,
+        now: Instant,
+    ) -> Option<Standstill> {
         match (progress.map(|progress| progress.obstacle), before) {
             (Some(None), _) => None,
             (None, Some(Standstill::Idle(since))) => Some(Standstill::Idle(since)),
@@ -174,7 +178,9 @@ impl Watched {
     pub(super) fn shown(&mut self, pool: &Pool) -> anyhow::Result<Option<Shown>> {
         let (progress, now) = (self.work.progress(pool), Instant::now());
         self.standstill = Standstill::after(self.standstill, progress.as_ref(), now);
-        if let Some(why) = self.standstill.and_then(|stands| stands.gives_up(self.work, &pool.name, now)) {
+        if let Some(why) =
+            self.standstill.and_then(|stands| stands.gives_up(self.work, &pool.name, now))
+        {
             bail!(why);
         }
         Ok(progress.map(|progress| Shown::new(progress.done_percent, &progress)))

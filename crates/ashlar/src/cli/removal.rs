@@ -75,8 +75,12 @@ impl Leaver {
     /// When it is not on its way out any more, with the reason.
     fn stage(&self, pool: &Pool) -> anyhow::Result<Stage> {
         // One that came back has a record for each of its numbers.
-        let states =
-            || pool.drives.iter().filter(|drive| drive.uuid == self.uuid).map(|drive| &*drive.states[0]);
+        let states = || {
+            pool.drives
+                .iter()
+                .filter(|drive| drive.uuid == self.uuid)
+                .map(|drive| &*drive.states[0])
+        };
         let is = |state: &str| states().any(|its| its == state);
         if is("evacuating") {
             return Ok(Stage::Moving);
@@ -101,7 +105,9 @@ impl Leaver {
                  {pool_name} {back}` removes it",
                 back = back.name
             ),
-            None if self.spec.as_ref().is_some_and(|spec| pool.parting.contains(spec)) => Ok(Stage::Parting),
+            None if self.spec.as_ref().is_some_and(|spec| pool.parting.contains(spec)) => {
+                Ok(Stage::Parting)
+            }
             None => Ok(Stage::Left),
         }
     }
@@ -133,7 +139,12 @@ impl Leaver {
 ///
 /// # Errors
 /// When the pool cannot move what lives on it, or it stays after all, with the reason.
-pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) -> anyhow::Result<Pool> {
+pub async fn wait(
+    client: &Client,
+    path: &str,
+    mut pool: Pool,
+    leaver: &Leaver,
+) -> anyhow::Result<Pool> {
     let mut is_seen_lost = false;
     let (bar, mut watched) = (Bar::new(), Watched::new(Work::Evacuation));
     loop {
@@ -151,7 +162,8 @@ pub async fn wait(client: &Client, path: &str, mut pool: Pool, leaver: &Leaver) 
         pool = client.get(path).await?;
     }
     bar.end();
-    let pool = wait_for_parting(client, path, pool, leaver, is_seen_lost || leaver.was_lost).await?;
+    let pool =
+        wait_for_parting(client, path, pool, leaver, is_seen_lost || leaver.was_lost).await?;
     if is_seen_lost {
         note(leaver.farewell(&pool.name));
     }
@@ -185,7 +197,8 @@ async fn wait_for_parting(
 /// Has the pool forget a drive of which nothing is left but its name.
 async fn forget(client: &Client, path: &str, leaver: &Leaver) -> anyhow::Result<()> {
     let request = RemoveDrive { drive: leaver.name.clone(), cancel: false };
-    let forgotten = client.send_body::<Pool>(Method::POST, &format!("{path}/remove-drive"), &request).await;
+    let forgotten =
+        client.send_body::<Pool>(Method::POST, &format!("{path}/remove-drive"), &request).await;
     let Err(error) = forgotten else { return Ok(()) };
     // The order to remove it may have been enough by now.
     let pool: Pool = client.get(path).await?;

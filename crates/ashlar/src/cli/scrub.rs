@@ -12,7 +12,8 @@ use super::progress::{self, Shown};
 /// When somebody has stopped it, or the pool takes no writes any more or is not open and cannot end
 /// it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let pool = progress::wait(client, path, "scrub", is_ended, |pool| known(pool).map(shown)).await?;
+    let pool =
+        progress::wait(client, path, "scrub", is_ended, |pool| known(pool).map(shown)).await?;
     ensure!(known(&pool)?.is("finished"), "the scrub of pool '{}' was stopped", pool.name);
     Ok(pool)
 }

@@ -4,8 +4,15 @@ use anyhow::{Context, bail, ensure};
 use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_SECONDS_MAX};
 
 /// All that there are, by their names.
-pub const SETTINGS: [&str; 7] =
-    ["recon-prio", "recon-p99", "scrub-prio", "scrub-interval", "fault-threshold", "io-timeout", "autotrim"];
+pub const SETTINGS: [&str; 7] = [
+    "recon-prio",
+    "recon-p99",
+    "scrub-prio",
+    "scrub-interval",
+    "fault-threshold",
+    "io-timeout",
+    "autotrim",
+];
 
 /// What is to change. Each setting at most once.
 pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
@@ -18,7 +25,9 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "recon-prio" => set(&mut change.recon_prio_percent, name, priority(name, value)?)?,
             "recon-p99" => set(&mut change.recon_p99_us, name, latency(name, value)?)?,
             "scrub-prio" => set(&mut change.scrub_prio_percent, name, priority(name, value)?)?,
-            "scrub-interval" => set(&mut change.scrub_interval_seconds, name, interval(name, value)?)?,
+            "scrub-interval" => {
+                set(&mut change.scrub_interval_seconds, name, interval(name, value)?)?
+            }
             "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
             "io-timeout" => set(&mut change.io_timeout_seconds, name, timeout(name, value)?)?,
             "autotrim" => set(&mut change.autotrim, name, on_or_off(name, value)?)?,
@@ -48,7 +57,8 @@ fn on_or_off(name: &str, value: &str) -> anyhow::Result<bool> {
 
 /// How many; 0 for `off`.
 fn faults(name: &str, value: &str) -> anyhow::Result<u32> {
-    let count = if value == "off" { Some(0) } else { value.parse().ok().filter(|count| *count > 0) };
+    let count =
+        if value == "off" { Some(0) } else { value.parse().ok().filter(|count| *count > 0) };
     count.with_context(|| format!("{name}={value} cannot be: choose 1 to {}, or off", u32::MAX))
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
-    Access, AfterLoss, Event, Pool, PoolCounters, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Spare,
-    Status, Volume,
+    Access, AfterLoss, Event, Pool, PoolCounters, PoolDrive, Progress, Scrub, ScrubbedDrive,
+    Severity, Spare, Status, Volume,
 };
 use ashlar_control::{ProgressText, Span};
 use ashlar_raid::Level;
@@ -120,8 +120,9 @@ pub fn pools(pools: &[Pool]) -> String {
 
 /// The drives that a pool has. One that is released, or that is back under another number, is none.
 fn members(pool: &Pool) -> usize {
-    let is_member =
-        |drive: &&PoolDrive| !drive.states.iter().any(|state| state == "released" || state == "returned");
+    let is_member = |drive: &&PoolDrive| {
+        !drive.states.iter().any(|state| state == "released" || state == "returned")
+    };
     pool.drives.iter().filter(is_member).count()
 }
 
@@ -136,7 +137,10 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
         known(pool.raw_bytes, size)
     )];
     if is(pool, "degraded") {
-        lines.push("note: the pool is degraded: `ashlar pool show` says which drives are missing".to_owned());
+        lines.push(
+            "note: the pool is degraded: `ashlar pool show` says which drives are missing"
+                .to_owned(),
+        );
     }
     lines.extend(pool.notes.iter().map(|note| format!("note: {}", printable(note))));
     lines.join("\n")
@@ -170,7 +174,11 @@ pub fn rebuild(pool: &Pool) -> String {
 
 /// What there is to say of a pool whose rebuild somebody has waited for.
 pub fn rebuilt(pool: &Pool) -> String {
-    format!("pool '{}' is {}: what lived on lost drives is restored", pool.name, pool.states.join(", "))
+    format!(
+        "pool '{}' is {}: what lived on lost drives is restored",
+        pool.name,
+        pool.states.join(", ")
+    )
 }
 
 /// The same of a rebalance.
@@ -198,7 +206,8 @@ pub fn lacks(pool: &Pool) -> Option<&'static str> {
 
 /// Whether more drives are lost, and not restored, than the level survives.
 fn has_lost_too_many(pool: &Pool) -> bool {
-    let is_lost = |drive: &&PoolDrive| drive.states.iter().any(|is| is == "failed" || is == "absent");
+    let is_lost =
+        |drive: &&PoolDrive| drive.states.iter().any(|is| is == "failed" || is == "absent");
     let lost = pool.drives.iter().filter(is_lost).count();
     pool.level
         .as_ref()
@@ -227,7 +236,9 @@ fn done(what: &str, progress: &Progress) -> String {
 
 /// What a pool's scrub has come to.
 pub fn scrub(pool: &Pool) -> String {
-    let Some(scrub) = &pool.scrub else { return format!("pool '{}' was never scrubbed", pool.name) };
+    let Some(scrub) = &pool.scrub else {
+        return format!("pool '{}' was never scrubbed", pool.name);
+    };
     let head = format!("pool '{}': {}", pool.name, scrubbed(scrub));
     if scrub.drives.is_empty() {
         return head;
@@ -297,7 +308,9 @@ pub fn pool(pool: &Pool) -> String {
     ];
     rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
     rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
-    rows.extend(pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub))));
+    rows.extend(
+        pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub))),
+    );
     rows.extend(pool.trim.as_ref().map(|trim| ("trim", super::trim::trimmed(trim))));
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
@@ -313,8 +326,9 @@ fn figures(pool: &Pool) -> [(&'static str, String); 24] {
         Some(true) => "released".to_owned(),
         _ => known(pool.reserve_bytes, size),
     };
-    let count =
-        |of: fn(&PoolCounters) -> u64| known(pool.counters.as_ref().map(of), |count| count.to_string());
+    let count = |of: fn(&PoolCounters) -> u64| {
+        known(pool.counters.as_ref().map(of), |count| count.to_string())
+    };
     [
         ("raw", known(pool.raw_bytes, size)),
         ("usable after redundancy", known(pool.usable_bytes, size)),
@@ -334,9 +348,15 @@ fn figures(pool: &Pool) -> [(&'static str, String); 24] {
             "rebuild's share of the time",
             known(pool.recon_prio_percent.zip(pool.recon_p99_us), share_of_rebuild),
         ),
-        ("scrub's share of the time", known(pool.scrub_prio_percent, |percent| format!("{percent} %"))),
+        (
+            "scrub's share of the time",
+            known(pool.scrub_prio_percent, |percent| format!("{percent} %")),
+        ),
         ("scrub's interval", known(pool.scrub_interval_seconds, interval)),
-        ("gives a drive up after", known(pool.fault_threshold.zip(pool.io_timeout_seconds), gives_up_after)),
+        (
+            "gives a drive up after",
+            known(pool.fault_threshold.zip(pool.io_timeout_seconds), gives_up_after),
+        ),
         ("blocks read from parity", count(|counters| counters.blocks_reconstructed)),
         ("blocks read around slow drives", count(|counters| counters.blocks_spared)),
         ("wrong blocks corrected", count(|counters| counters.wrong_blocks_corrected)),
@@ -351,13 +371,17 @@ fn survives(after: &AfterLoss) -> String {
     match (after.spare_bytes, after.short_bytes) {
         (Some(spare), _) => format!("yes, with {} to spare", size(spare)),
         (None, Some(short)) => format!("no: {} short", size(short)),
-        (None, None) => format!("no: {}", after.problem.as_deref().unwrap_or("it is not known why")),
+        (None, None) => {
+            format!("no: {}", after.problem.as_deref().unwrap_or("it is not known why"))
+        }
     }
 }
 
 fn gives_up_after((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
-    let faults = (fault_threshold > 0).then(|| format!("{fault_threshold} faults within 10 minutes"));
-    let silence = (io_timeout_seconds > 0).then(|| format!("{io_timeout_seconds}s without an answer"));
+    let faults =
+        (fault_threshold > 0).then(|| format!("{fault_threshold} faults within 10 minutes"));
+    let silence =
+        (io_timeout_seconds > 0).then(|| format!("{io_timeout_seconds}s without an answer"));
     let reasons: Vec<String> = faults.into_iter().chain(silence).collect();
     if reasons.is_empty() {
         "its failure alone (both limits are off)".to_owned()
@@ -382,8 +406,9 @@ fn spare(spare: &Spare) -> String {
 /// All volumes, a line each; and of which pools they are not known.
 pub fn volumes(volumes: &[Volume], pools: &[Pool]) -> String {
     let closed = pools.iter().filter(|pool| is_closed(pool));
-    let hidden = closed
-        .map(|pool| prose(&format!("the volumes of pool '{}' are not shown: it is not open", pool.name)));
+    let hidden = closed.map(|pool| {
+        prose(&format!("the volumes of pool '{}' are not shown: it is not open", pool.name))
+    });
     let hidden: Vec<String> = hidden.collect();
     let shown = match (volumes.is_empty(), hidden.is_empty()) {
         (true, true) => Some("no volumes: `ashlar volume create` makes one".to_owned()),
@@ -420,8 +445,11 @@ fn table_of_volumes(volumes: &[Volume]) -> String {
 /// What to know of a volume that has just been made.
 pub fn created_volume(volume: &Volume) -> String {
     let (pool, name) = (&volume.pool, &volume.name);
-    let made =
-        format!("volume '{pool}/{name}' is created: {}, namespace {}", size(volume.size_bytes), volume.nsid);
+    let made = format!(
+        "volume '{pool}/{name}' is created: {}, namespace {}",
+        size(volume.size_bytes),
+        volume.nsid
+    );
     if volume.access.allow_any || !volume.access.hosts.is_empty() {
         return made;
     }
@@ -475,13 +503,22 @@ pub fn status(status: &Status) -> String {
         format!("{address}:{} ({})", portal.port, portal.kind)
     };
     let head = vec![
-        ("ashlar", format!("{}, process {}, up {}", status.version, status.pid, Span(status.uptime_seconds))),
+        (
+            "ashlar",
+            format!(
+                "{}, process {}, up {}",
+                status.version,
+                status.pid,
+                Span(status.uptime_seconds)
+            ),
+        ),
         ("subsystem", status.subsystem_nqn.clone()),
         ("portals", status.portals.iter().map(portal).collect::<Vec<_>>().join(", ")),
         ("hosts", status.hosts_connected.to_string()),
         ("reactors", status.reactors.to_string()),
     ];
-    let warnings = status.warnings.iter().map(|warning| prose(&format!("warning: {}", printable(warning))));
+    let warnings =
+        status.warnings.iter().map(|warning| prose(&format!("warning: {}", printable(warning))));
     let lists = [pools(&status.pools), volumes(&status.volumes, &status.pools)];
     std::iter::once(sheet(head)).chain(warnings).chain(lists).collect::<Vec<_>>().join("\n\n")
 }

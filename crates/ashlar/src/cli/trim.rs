@@ -14,7 +14,8 @@ use super::progress::{self, Shown};
 /// When the pool takes no writes any more or is not open, or the daemon was restarted, which has
 /// ended it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let shown = |pool: &Pool| Ok(pool.trim.as_ref().map(|trim| Shown::new(trim.done_percent, trim)));
+    let shown =
+        |pool: &Pool| Ok(pool.trim.as_ref().map(|trim| Shown::new(trim.done_percent, trim)));
     progress::wait(client, path, "trim", is_ended, shown).await
 }
 
@@ -41,7 +42,9 @@ pub fn said(pool: &Pool) -> String {
 pub fn trimmed(trim: &Trim) -> String {
     let free = ByteSize(trim.free_bytes);
     let mut said = match trim.is("running") {
-        true => ProgressText::from(trim).behind(format!("a trim is {:.1} % done", trim.done_percent)),
+        true => {
+            ProgressText::from(trim).behind(format!("a trim is {:.1} % done", trim.done_percent))
+        }
         false => format!("the drives know of {free} of free space"),
     };
     if trim.refusals > 0 {

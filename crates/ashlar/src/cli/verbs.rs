@@ -3,8 +3,8 @@
 use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
-    CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool, PoolDrive,
-    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
 };
 use hyper::Method;
 use serde::Serialize;
@@ -35,7 +35,9 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
             let events: Vec<Event> = client.get(&format!("/events?after={after}")).await?;
             print(output, &events, |events| tables::events(events))
         }
-        ClientCommand::Events { follow: true, after } => super::events::follow(client, after, output).await,
+        ClientCommand::Events { follow: true, after } => {
+            super::events::follow(client, after, output).await
+        }
         ClientCommand::Status => {
             let status: Status = client.get("/status").await?;
             print(output, &status, tables::status)
@@ -57,7 +59,13 @@ fn print<T: Serialize + ?Sized>(
 }
 
 /// Prints what was done with something that is not there any more.
-fn print_done(output: Output, what: &str, name: &str, done: &str, text: &str) -> anyhow::Result<()> {
+fn print_done(
+    output: Output,
+    what: &str,
+    name: &str,
+    done: &str,
+    text: &str,
+) -> anyhow::Result<()> {
     print(output, &serde_json::json!({ what: name, "done": done }), |_| text.to_owned())
 }
 
@@ -65,7 +73,8 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
     match command {
         PoolCommand::Create { name, level, drives, force, chunk_size } => {
             let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
-            create_pool(client, CreatePool { name, level, drives, force, chunk_bytes }, output).await
+            create_pool(client, CreatePool { name, level, drives, force, chunk_bytes }, output)
+                .await
         }
         PoolCommand::List => list_pools(client, output).await,
         PoolCommand::Show { pool } => show_pool(client, &pool, output).await,
@@ -77,7 +86,9 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let said = |now: &_| done::pool_renamed(now, &pool);
             change_pool(client, &pool, "/rename", &RenamePool { name }, output, said).await
         }
-        PoolCommand::AddDrive { pool, drive, force } => add_drive(client, &pool, &drive, force, output).await,
+        PoolCommand::AddDrive { pool, drive, force } => {
+            add_drive(client, &pool, &drive, force, output).await
+        }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
             let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
             remove_drive(client, &pool, &request, wait, yes, output).await
@@ -87,9 +98,13 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
-        PoolCommand::Rebuild { pool, wait } => rebuild(client, &path_of_pool(&pool)?, wait, output).await,
+        PoolCommand::Rebuild { pool, wait } => {
+            rebuild(client, &path_of_pool(&pool)?, wait, output).await
+        }
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
-        PoolCommand::Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
+        PoolCommand::Rebalance { pool, wait, stop } => {
+            rebalance(client, &pool, wait, stop, output).await
+        }
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Grow { pool } => grow(client, &pool, output).await,
         PoolCommand::Trim { pool, wait } => trim(client, &pool, wait, output).await,
@@ -120,8 +135,10 @@ async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow
         SpareCommand::Add { pool, drive, force } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
             let place = request.drive.clone();
-            change_pool(client, &pool, "/spares", &request, output, |pool| done::spare_added(pool, &place))
-                .await
+            change_pool(client, &pool, "/spares", &request, output, |pool| {
+                done::spare_added(pool, &place)
+            })
+            .await
         }
         SpareCommand::Remove { pool, drive } => {
             let request = NameSpare { drive: absolute(&drive)? };
@@ -162,7 +179,12 @@ async fn change_pool(
     print(output, &pool, said)
 }
 
-async fn set_pool(client: &Client, pool: &str, settings: &[String], output: Output) -> anyhow::Result<()> {
+async fn set_pool(
+    client: &Client,
+    pool: &str,
+    settings: &[String],
+    output: Output,
+) -> anyhow::Result<()> {
     let (path, change) = (path_of_pool(pool)?, super::settings::parse(settings)?);
     let before: Pool = client.get(&path).await?;
     let after: Pool = client.send_body(Method::PATCH, &path, &change).await?;
@@ -196,7 +218,13 @@ async fn rebalance(
     print(output, &pool, tables::rebalance)
 }
 
-async fn scrub(client: &Client, pool: &str, wait: bool, stop: bool, output: Output) -> anyhow::Result<()> {
+async fn scrub(
+    client: &Client,
+    pool: &str,
+    wait: bool,
+    stop: bool,
+    output: Output,
+) -> anyhow::Result<()> {
     let (path, method) = (path_of_pool(pool)?, if stop { Method::DELETE } else { Method::POST });
     let pool: Pool = client.ask(method, &format!("{path}/scrub")).await?;
     if !wait {
@@ -253,8 +281,9 @@ async fn remove_drive(
 ) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
     let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
-    let send =
-        async |query| client.send_body(Method::POST, &format!("{path}/remove-drive{query}"), request).await;
+    let send = async |query| {
+        client.send_body(Method::POST, &format!("{path}/remove-drive{query}"), request).await
+    };
     let pool: Pool = consent::sent(yes, send).await?;
     let said = |pool: &Pool| done::leaving(pool, &request.drive, request.cancel);
     print_without(client, &path, pool, leaver, output, said).await
@@ -271,7 +300,8 @@ async fn replace_drive(
     let request = ReplaceDrive { drive, with: absolute(&asked.with)?, ..asked };
     let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
     let leaver = leaver.map(|leaver| leaver.instead_of(&request.with));
-    let pool: Pool = client.send_body(Method::POST, &format!("{path}/replace-drive"), &request).await?;
+    let pool: Pool =
+        client.send_body(Method::POST, &format!("{path}/replace-drive"), &request).await?;
     let said = |pool: &Pool| done::replaced(pool, &request.drive, &request.with);
     print_without(client, &path, pool, leaver, output, said).await
 }
@@ -294,17 +324,27 @@ async fn print_without(
 
 async fn export_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
-    consent::sent(yes, async |query| client.command(Method::POST, &format!("{path}/export{query}")).await)
-        .await?;
+    consent::sent(yes, async |query| {
+        client.command(Method::POST, &format!("{path}/export{query}")).await
+    })
+    .await?;
     let text = format!(
         "pool '{pool}' is closed and forgotten; `ashlar pool import {pool} --drive ...` opens it again"
     );
     print_done(output, "pool", pool, "exported", &text)
 }
 
-async fn destroy_pool(client: &Client, pool: &str, yes: bool, output: Output) -> anyhow::Result<()> {
+async fn destroy_pool(
+    client: &Client,
+    pool: &str,
+    yes: bool,
+    output: Output,
+) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
-    consent::sent(yes, async |query| client.command(Method::DELETE, &format!("{path}{query}")).await).await?;
+    consent::sent(yes, async |query| {
+        client.command(Method::DELETE, &format!("{path}{query}")).await
+    })
+    .await?;
     let text = format!("pool '{pool}' is destroyed and its drives carry no label any more");
     print_done(output, "pool", pool, "destroyed", &text)
 }
@@ -316,21 +356,36 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             print(output, &drives, |drives| tables::drives(drives))
         }
         DriveCommand::Show { drive } => show_drive(client, &drive, output).await,
-        DriveCommand::Fail { drive, force, yes } => fail_drive(client, &drive, force, yes, output).await,
-        DriveCommand::Return { drive, at } => return_drive(client, &drive, at.as_deref(), output).await,
+        DriveCommand::Fail { drive, force, yes } => {
+            fail_drive(client, &drive, force, yes, output).await
+        }
+        DriveCommand::Return { drive, at } => {
+            return_drive(client, &drive, at.as_deref(), output).await
+        }
         DriveCommand::LabelClear { drive, force, yes } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
             let send = async |query| {
-                client.send_body(Method::POST, &format!("/drives/label-clear{query}"), &request).await
+                client
+                    .send_body(Method::POST, &format!("/drives/label-clear{query}"), &request)
+                    .await
             };
             let held: DriveInfo = consent::sent(yes, send).await?;
-            print(output, &held, |held| format!("{} held {}; its label is cleared", held.spec, held.content))
+            print(output, &held, |held| {
+                format!("{} held {}; its label is cleared", held.spec, held.content)
+            })
         }
-        DriveCommand::LabelRestore { drives, yes } => restore_labels(client, &drives, yes, output).await,
+        DriveCommand::LabelRestore { drives, yes } => {
+            restore_labels(client, &drives, yes, output).await
+        }
     }
 }
 
-async fn restore_labels(client: &Client, drives: &[String], yes: bool, output: Output) -> anyhow::Result<()> {
+async fn restore_labels(
+    client: &Client,
+    drives: &[String],
+    yes: bool,
+    output: Output,
+) -> anyhow::Result<()> {
     let (mut restored, mut refused) = (Vec::<DriveInfo>::new(), None);
     for drive in drives {
         let request = NameDrive { drive: absolute(drive)?, force: false };
@@ -362,7 +417,8 @@ async fn fail_drive(
     let (pool, name) = pool_and_drive(client, drive).await?;
     let path = format!("{}/fail-drive", path_of_pool(&pool)?);
     let request = FailDrive { drive: name, force };
-    let send = async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
+    let send =
+        async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
     let pool: Pool = consent::sent(yes, send).await?;
     print(output, &pool, |pool| done::failed(pool, &request.drive))
 }
@@ -387,13 +443,20 @@ async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Res
 }
 
 /// A drive comes back under a new number: where it is tells under which.
-async fn return_drive(client: &Client, drive: &str, at: Option<&str>, output: Output) -> anyhow::Result<()> {
+async fn return_drive(
+    client: &Client,
+    drive: &str,
+    at: Option<&str>,
+    output: Output,
+) -> anyhow::Result<()> {
     let (pool, name) = pool_and_drive(client, drive).await?;
     let (path, at) = (path_of_pool(&pool)?, at.map(absolute).transpose()?);
     let before: Pool = client.get(&path).await?;
-    let place = at.clone().or_else(|| before.drives.iter().rfind(|it| it.is_named(&name))?.spec.clone());
+    let place =
+        at.clone().or_else(|| before.drives.iter().rfind(|it| it.is_named(&name))?.spec.clone());
     let request = ReturnDrive { drive: name, at };
-    let after: Pool = client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
+    let after: Pool =
+        client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
     print(output, &after, |pool| done::returned(pool, drive, place.as_deref()))
 }
 

@@ -17,8 +17,10 @@ pub(super) async fn told<T>(why: &'static str, work: impl Future<Output = T>) ->
         Either::Left((done, _)) => return done,
         Either::Right(((), rest)) => rest,
     };
-    let style = ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid");
-    let spinner = ProgressBar::new_spinner().with_style(style).with_message(why).with_elapsed(QUIET);
+    let style =
+        ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid");
+    let spinner =
+        ProgressBar::new_spinner().with_style(style).with_message(why).with_elapsed(QUIET);
     spinner.enable_steady_tick(TICK);
     let done = rest.await;
     spinner.finish_and_clear();

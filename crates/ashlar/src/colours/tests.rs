@@ -11,6 +11,10 @@ fn only_a_terminal_is_coloured_and_only_where_no_color_is_unset_or_empty() {
         (false, Some(""), false),
     ];
     for (is_terminal, no_color, coloured) in cases {
-        assert_eq!(are_wanted(is_terminal, no_color.map(OsStr::new)), coloured, "{is_terminal} {no_color:?}");
+        assert_eq!(
+            are_wanted(is_terminal, no_color.map(OsStr::new)),
+            coloured,
+            "{is_terminal} {no_color:?}"
+        );
     }
 }

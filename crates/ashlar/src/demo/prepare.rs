@@ -35,7 +35,11 @@ pub struct CheckedVolume {
 ///
 /// # Errors
 /// When it cannot be made; or it is there and cannot be opened.
-pub async fn prepare(node_api: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<CheckedVolume> {
+pub async fn prepare(
+    node_api: &dyn NodeApi,
+    state: &Path,
+    output: Output,
+) -> anyhow::Result<CheckedVolume> {
     let pools = node_api.pools().await?;
     match pools.iter().find(|pool| pool.name == POOL) {
         Some(pool) => found(pool, output)?,
@@ -43,8 +47,9 @@ pub async fn prepare(node_api: &dyn NodeApi, state: &Path, output: Output) -> an
     }
     let status = node_api.status().await?;
     let host_nqn = format!("{}:demo", status.subsystem_nqn);
-    let ensure =
-        async |name, bytes, allow| ensure_volume(node_api, &status.volumes, name, bytes, allow, output).await;
+    let ensure = async |name, bytes, allow| {
+        ensure_volume(node_api, &status.volumes, name, bytes, allow, output).await
+    };
     ensure(VOLUME, VOLUME_BYTES, "any").await?;
     let checked = ensure(CHECKED_VOLUME, CHECKED_BYTES, host_nqn.as_str()).await?;
     let is_new = !status.volumes.iter().any(|volume| volume.uuid == checked.uuid);
@@ -70,12 +75,17 @@ fn found(pool: &Pool, output: Output) -> anyhow::Result<()> {
 
 async fn create_pool(node_api: &dyn NodeApi, state: &Path, output: Output) -> anyhow::Result<()> {
     let directory = state.join("drives");
-    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    std::fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
     tell(
         output,
-        format_args!("Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.", directory.display()),
+        format_args!(
+            "Making pool '{POOL}': {DRIVE_COUNT} files of {DRIVE_SIZE} in {}.",
+            directory.display()
+        ),
     )?;
-    let drive = |index| format!("file:{}/{index}.img,size={DRIVE_SIZE},sparse=on", directory.display());
+    let drive =
+        |index| format!("file:{}/{index}.img,size={DRIVE_SIZE},sparse=on", directory.display());
     let request = CreatePool {
         name: POOL.to_owned(),
         level: "5".to_owned(),

@@ -16,11 +16,17 @@ use crate::stdio::{StdoutError, print_line};
 ///
 /// # Errors
 /// When the node does not answer, or standard output takes nothing.
-pub async fn print(node_api: &dyn NodeApi, measured: &Measured, output: Output) -> anyhow::Result<()> {
+pub async fn print(
+    node_api: &dyn NodeApi,
+    measured: &Measured,
+    output: Output,
+) -> anyhow::Result<()> {
     let status = node_api.status().await?;
     match output {
         Output::Table => print_for_people(&status, measured),
-        Output::Json => Ok(print_line(serde_json::to_string_pretty(&Figures::of(&status, measured))?)?),
+        Output::Json => {
+            Ok(print_line(serde_json::to_string_pretty(&Figures::of(&status, measured))?)?)
+        }
     }
 }
 
@@ -75,7 +81,11 @@ fn print_for_people(status: &Status, measured: &Measured) -> anyhow::Result<()> 
     let report = &measured.report;
     print_line(format_args!(
         "  {:.0} IOPS over {:.1} s; {} blocks written, {} read and checked, {} trimmed",
-        report.iops, report.seconds, report.blocks_written, report.blocks_checked, report.blocks_trimmed
+        report.iops,
+        report.seconds,
+        report.blocks_written,
+        report.blocks_checked,
+        report.blocks_trimmed
     ))?;
     print_capacity(status, measured.nsid)?;
     Ok(print_attaching(status)?)
@@ -84,9 +94,20 @@ fn print_for_people(status: &Status, measured: &Measured) -> anyhow::Result<()> 
 fn latencies(measured: &Measured) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["", "operations", "mean µs", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs"]);
+    table.set_header([
+        "",
+        "operations",
+        "mean µs",
+        "p50 µs",
+        "p90 µs",
+        "p99 µs",
+        "p99.9 µs",
+        "max µs",
+    ]);
     let report = &measured.report;
-    for (what, summary) in [("read", &report.read), ("write", &report.write), ("trim", &report.trim)] {
+    for (what, summary) in
+        [("read", &report.read), ("write", &report.write), ("trim", &report.trim)]
+    {
         table.add_row(row(what, summary));
     }
     table.to_string()
@@ -94,21 +115,30 @@ fn latencies(measured: &Measured) -> String {
 
 fn row(what: &str, summary: &LatencySummary) -> Vec<String> {
     let micros = |micros: f64| format!("{micros:.0}");
-    let figures =
-        [summary.mean_us, summary.p50_us, summary.p90_us, summary.p99_us, summary.p999_us, summary.max_us];
+    let figures = [
+        summary.mean_us,
+        summary.p50_us,
+        summary.p90_us,
+        summary.p99_us,
+        summary.p999_us,
+        summary.max_us,
+    ];
     let head = [what.to_owned(), summary.count.to_string()];
     head.into_iter().chain(figures.map(micros)).collect()
 }
 
 fn print_capacity(status: &Status, nsid: u32) -> Result<(), StdoutError> {
     if let Some(volume) = volume_of(status, nsid) {
-        let (logical, physical) = (ByteSize(volume.logical_used_bytes), ByteSize(volume.physical_used_bytes));
-        let ratio = volume.compression_ratio.map(|ratio| format!(", {ratio:.2} to 1")).unwrap_or_default();
+        let (logical, physical) =
+            (ByteSize(volume.logical_used_bytes), ByteSize(volume.physical_used_bytes));
+        let ratio =
+            volume.compression_ratio.map(|ratio| format!(", {ratio:.2} to 1")).unwrap_or_default();
         print_line(format_args!("  compression: {logical} are stored in {physical}{ratio}"))?;
     }
     if let Some(pool) = pool_of(status) {
-        let size =
-            |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string());
+        let size = |bytes: Option<u64>| {
+            bytes.map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string())
+        };
         print_line(format_args!(
             "  pool '{}': {} raw, {} may be stored, {} used, {} safe to write; {} provisioned",
             pool.name,
@@ -129,8 +159,13 @@ fn print_attaching(status: &Status) -> Result<(), StdoutError> {
     if let Some(Portal { address, port, .. }) = discovery.or(status.portals.first()) {
         print_line(format_args!("  nvme discover -t tcp -a {address} -s {port}"))?;
     }
-    if let Some(Portal { address, port, .. }) = status.portals.iter().find(|portal| portal.kind == "io") {
-        print_line(format_args!("  nvme connect -t tcp -a {address} -s {port} -n {}", status.subsystem_nqn))?;
+    if let Some(Portal { address, port, .. }) =
+        status.portals.iter().find(|portal| portal.kind == "io")
+    {
+        print_line(format_args!(
+            "  nvme connect -t tcp -a {address} -s {port} -n {}",
+            status.subsystem_nqn
+        ))?;
     }
     Ok(())
 }

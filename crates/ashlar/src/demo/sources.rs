@@ -13,7 +13,8 @@ const FILE_BYTES_MIN: u64 = 4096;
 /// Files to write blocks of.
 pub fn files() -> Vec<PathBuf> {
     let binaries: [&Path; 2] = ["/usr/bin".as_ref(), "/usr/lib".as_ref()];
-    let text: [&Path; 4] = [".".as_ref(), "/usr/include".as_ref(), "/usr/share".as_ref(), "/etc".as_ref()];
+    let text: [&Path; 4] =
+        [".".as_ref(), "/usr/include".as_ref(), "/usr/share".as_ref(), "/etc".as_ref()];
     let mut files = Vec::new();
     files.extend(std::env::current_exe().ok());
     for roots in [&binaries[..], &text[..]] {

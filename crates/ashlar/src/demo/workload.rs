@@ -68,7 +68,8 @@ impl Workload {
         let (done, result) = oneshot::channel();
         let work = move || {
             let config = ashlar_reactor::Config::default();
-            let outcome = ashlar_reactor::run(config, self.work(stopped)).map_err(anyhow::Error::from);
+            let outcome =
+                ashlar_reactor::run(config, self.work(stopped)).map_err(anyhow::Error::from);
             let _ = done.send(outcome.and_then(|outcome| outcome));
         };
         let thread = std::thread::Builder::new().name("workload".to_owned()).spawn(work)?;
@@ -95,7 +96,8 @@ impl Workload {
         let options = ConnectOptions::new(self.address, &self.subsystem_nqn, host);
         let connected = Controller::connect(ConnectOptions { io_queues: 4, ..options }).await;
         let controller = connected.map_err(failed(&format!("connecting to {}", self.address)))?;
-        let namespace = controller.namespace(self.nsid).await.map_err(failed("looking at the volume"))?;
+        let namespace =
+            controller.namespace(self.nsid).await.map_err(failed("looking at the volume"))?;
         let work = std::pin::pin!(self.verify(&namespace));
         let stop = std::pin::pin!(async { while stopped.recv().await.is_some() {} });
         let report = match select(work, stop).await {
@@ -136,15 +138,19 @@ impl Workload {
     async fn take_up(&self, namespace: &Namespace) -> anyhow::Result<Rc<RefCell<Model>>> {
         if self.state_file.exists() {
             let model = Rc::new(RefCell::new(Model::load(&self.state_file)?));
-            let bar = bar("Checking what the last run has left {bar:40} {pos}/{len} blocks", BLOCKS);
+            let bar =
+                bar("Checking what the last run has left {bar:40} {pos}/{len} blocks", BLOCKS);
             let told = bar.clone();
             let progress = move |progress: Progress| told.set_position(progress.blocks);
             let checked = verify::read_back(namespace, &model, DEPTH, progress).await;
             bar.finish_and_clear();
-            let checked = checked.map_err(failed("the data of the last run are not as they were"))?;
+            let checked =
+                checked.map_err(failed("the data of the last run are not as they were"))?;
             tell(
                 self.output,
-                format_args!("The data of the last run are as they were: all {checked} blocks checked."),
+                format_args!(
+                    "The data of the last run are as they were: all {checked} blocks checked."
+                ),
             )?;
             return Ok(model);
         }
@@ -166,7 +172,10 @@ impl Workload {
         let sources = Sources::sample(&sources::files(), SOURCE_BLOCKS_MAX, seed)?;
         tell(
             self.output,
-            format_args!("Input: {} blocks of 4 KiB from this machine's own files.", sources.count()),
+            format_args!(
+                "Input: {} blocks of 4 KiB from this machine's own files.",
+                sources.count()
+            ),
         )?;
         Ok(Rc::new(RefCell::new(Model::new(seed, BLOCKS, sources))))
     }

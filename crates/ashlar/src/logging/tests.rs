@@ -32,7 +32,8 @@ fn a_configured_filter_that_is_none_is_refused_with_the_way_to_write_one() {
 #[test]
 fn lines_of_the_subscriber_reach_the_queue_whole() {
     let queue = Arc::new(Queue::default());
-    let subscriber = tracing_subscriber::fmt().with_writer(Lines(queue.clone())).with_ansi(false).finish();
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(Lines(queue.clone())).with_ansi(false).finish();
     tracing::subscriber::with_default(subscriber, || tracing::info!(drive = 3, "it is lost"));
     let entry = queue.next();
     let line = String::from_utf8(entry.line.into()).unwrap();
@@ -56,7 +57,10 @@ fn full_pipe() -> (io::PipeReader, io::PipeWriter) {
 /// Runs the test of this name in a process of its own, where it panics, with that standard error.
 fn panic_elsewhere(standard_error: impl Into<std::process::Stdio>) -> std::process::Output {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "logging::tests::a_panic_ends_the_process_whatever_standard_error_takes"]);
+    command.args([
+        "--exact",
+        "logging::tests::a_panic_ends_the_process_whatever_standard_error_takes",
+    ]);
     command.args(["--nocapture", "--test-threads=1"]).env(PANICS, "1").env_remove(FILTER_VARIABLE);
     command.stdout(std::process::Stdio::null()).stderr(standard_error).output().unwrap()
 }

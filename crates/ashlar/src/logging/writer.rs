@@ -99,7 +99,9 @@ fn drop_notice(dropped: u64) -> String {
     // A line without a time says as much.
     let _ = SystemTime.format_time(&mut format::Writer::new(&mut time));
     let lines = if dropped == 1 { "line" } else { "lines" };
-    format!("{time}  WARN ashlar::logging: {dropped} {lines} dropped: standard error could not take them\n")
+    format!(
+        "{time}  WARN ashlar::logging: {dropped} {lines} dropped: standard error could not take them\n"
+    )
 }
 
 #[cfg(test)]

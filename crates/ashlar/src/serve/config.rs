@@ -144,14 +144,21 @@ impl Config {
         );
         let spin_us = arguments.spin_us.or(file.spin_us).unwrap_or(0);
         ensure!(spin_us <= SPIN_US_MAX, "spin_us is {spin_us}: it must be at most {SPIN_US_MAX}");
-        let listen =
-            if arguments.listen.is_empty() { file.listen.clone() } else { Some(arguments.listen.clone()) };
+        let listen = if arguments.listen.is_empty() {
+            file.listen.clone()
+        } else {
+            Some(arguments.listen.clone())
+        };
         let listen = listen.unwrap_or_else(|| vec!["127.0.0.1:4420".to_owned()]);
         let from_file = file.discovery.clone().map(OneOrMore::into_vec);
-        let discovery =
-            if arguments.discovery.is_empty() { from_file } else { Some(arguments.discovery.clone()) };
+        let discovery = if arguments.discovery.is_empty() {
+            from_file
+        } else {
+            Some(arguments.discovery.clone())
+        };
         let discovery = discovery.unwrap_or_else(|| vec!["127.0.0.1:8009".to_owned()]);
-        let socket = socket.or(file.socket.clone()).unwrap_or_else(|| arguments.state.join("ashlar.sock"));
+        let socket =
+            socket.or(file.socket.clone()).unwrap_or_else(|| arguments.state.join("ashlar.sock"));
         Ok(Config {
             state: arguments.state.clone(),
             socket,
@@ -186,8 +193,10 @@ fn read_file(path: &Path) -> anyhow::Result<File> {
 fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Options> {
     let from_file = file.map_memory_bytes.as_ref().map(SizeText::parse).transpose();
     let from_file = from_file.context("map_memory_bytes")?;
-    let map_memory =
-        arguments.map_memory_bytes.or(from_file).unwrap_or_else(|| default_map_memory(memory_bytes()));
+    let map_memory = arguments
+        .map_memory_bytes
+        .or(from_file)
+        .unwrap_or_else(|| default_map_memory(memory_bytes()));
     let least = ByteSize(MAP_MEMORY_BYTES_MIN);
     ensure!(map_memory >= least, "map_memory_bytes is {map_memory}: it must be at least {least}");
     let defaults = Options::default();
@@ -196,7 +205,11 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
         (OVER_PROVISIONING_PERCENT_MIN..=90).contains(&percent),
         "over_provisioning_percent is {percent}: it must be {OVER_PROVISIONING_PERCENT_MIN} to 90"
     );
-    Ok(Options { map_memory_bytes: map_memory.0 as usize, over_provisioning_percent: percent, ..defaults })
+    Ok(Options {
+        map_memory_bytes: map_memory.0 as usize,
+        over_provisioning_percent: percent,
+        ..defaults
+    })
 }
 
 /// Memory for the map of a pool where nothing is said.

@@ -4,13 +4,15 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal, Progress, Spare,
-    Volume,
+    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal,
+    Progress, Spare, Volume,
 };
 use ashlar_control::{HostVisits, SharedHostNqn};
 use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
-use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
+use ashlar_volume::{
+    AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
+};
 use humantime::format_rfc3339_seconds;
 
 use super::finder::PoolPlaces;
@@ -77,7 +79,9 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         recon_prio_percent: Some(settings.recon_prio),
         recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
         scrub_prio_percent: Some(settings.scrub_prio),
-        scrub_interval_seconds: Some(settings.scrub_interval.map_or(0, |interval| interval.as_secs())),
+        scrub_interval_seconds: Some(
+            settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
+        ),
         fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
         io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
         autotrim: Some(settings.autotrim),
@@ -100,8 +104,10 @@ fn written_and_stored(volumes: &[VolumeReport]) -> (u64, u64) {
 }
 
 fn spares(pool: &PoolState, memory: &Memory) -> Vec<Spare> {
-    let spare =
-        |spec: &String| Spare { spec: spec.clone(), problem: memory.refusal(spec).map(str::to_owned) };
+    let spare = |spec: &String| Spare {
+        spec: spec.clone(),
+        problem: memory.refusal(spec).map(str::to_owned),
+    };
     pool.spares.waiting.iter().map(spare).collect()
 }
 
@@ -111,7 +117,8 @@ fn seconds(remaining: Duration) -> u64 {
 
 fn progress(progress: &ashlar_store::Progress) -> Progress {
     let all = progress.bytes_done + progress.bytes_left;
-    let share = if progress.bytes_left == 0 { 1.0 } else { progress.bytes_done as f64 / all as f64 };
+    let share =
+        if progress.bytes_left == 0 { 1.0 } else { progress.bytes_done as f64 / all as f64 };
     Progress {
         done_percent: (share * 1000.0).floor() / 10.0,
         left_bytes: progress.bytes_left,
@@ -127,9 +134,9 @@ fn progress(progress: &ashlar_store::Progress) -> Progress {
 fn given_up(status: &DriveStatus) -> Option<String> {
     match &status.condition {
         DriveCondition::Failed(error) => Some(error.to_string()),
-        DriveCondition::Released => {
-            Some(status.failure.as_ref().map_or_else(|| "it was lost".to_owned(), ToString::to_string))
-        }
+        DriveCondition::Released => Some(
+            status.failure.as_ref().map_or_else(|| "it was lost".to_owned(), ToString::to_string),
+        ),
         _ => None,
     }
 }
@@ -161,7 +168,9 @@ const POOL_STATES: [(&str, OfPool); 17] = [
     ("scrubbing", |it| {
         it.report.status.scrub.as_ref().is_some_and(|scrub| scrub.state == ScrubState::Running)
     }),
-    ("trimming", |it| it.report.status.trim.as_ref().is_some_and(|trim| trim.finished_at.is_none())),
+    ("trimming", |it| {
+        it.report.status.trim.as_ref().is_some_and(|trim| trim.finished_at.is_none())
+    }),
     ("evacuating", |it| {
         it.report.status.drives.iter().any(|drive| drive.condition == DriveCondition::Leaving)
     }),
@@ -170,7 +179,9 @@ const POOL_STATES: [(&str, OfPool); 17] = [
     ("taken", |it| it.report.status.taken_by.is_some()),
     ("uncertain", |it| it.report.status.is_uncertain),
     ("nearly-full", |it| it.report.status.space.nearly_full && !it.is_read_only),
-    ("short-for-loss", |it| it.report.status.worst_loss.is_some_and(|worst| worst.is_short_of_room)),
+    ("short-for-loss", |it| {
+        it.report.status.worst_loss.is_some_and(|worst| worst.is_short_of_room)
+    }),
     ("full", |it| is_full(&it.report.status, it.is_read_only)),
     ("out-of-room", |it| it.report.status.out_of_room),
     ("volatile", |it| it.report.is_volatile()),
@@ -266,14 +277,20 @@ fn pool_drive(
     let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
     let is_lost = report.is_lost();
     let problem = drive_problem(&report.status);
-    let found =
-        known.places.and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
+    let found = known
+        .places
+        .and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
     let refused = found.filter(|_| is_lost && !report.status.is_given_up).and_then(|found| {
         let why = known.memory.returns.refusal(&uuid, found, Instant::now())?;
         Some(format!("it is back at {}, but the pool refuses it: {why}", found.spec))
     });
-    let there_now =
-        || if is_lost && found.is_none() { in_its_place(spec.as_deref()?, known.places?) } else { None };
+    let there_now = || {
+        if is_lost && found.is_none() {
+            in_its_place(spec.as_deref()?, known.places?)
+        } else {
+            None
+        }
+    };
     PoolDrive {
         name: report.name(),
         pool: pool.to_owned(),
@@ -330,7 +347,8 @@ pub fn missing_drives(report: &PoolReport, remembered: Option<&PoolState>) -> Ve
     // opening.
     let was_missing = |drive: &DriveReport| report.opened.missing.contains(&drive.status.drive);
     let is_missed = |drive: &&DriveReport| {
-        drive.is_lost() && (drive.status.condition != DriveCondition::Released || was_missing(drive))
+        drive.is_lost()
+            && (drive.status.condition != DriveCondition::Released || was_missing(drive))
     };
     report.drives.iter().filter(is_missed).map(named).collect()
 }

@@ -125,7 +125,11 @@ struct Death {
 impl Deaths {
     /// Those that the daemon's directory keeps.
     pub fn of(state_dir: &Path) -> Self {
-        Deaths { path: state_dir.join("deaths"), writing: Arc::default(), unwritten: Arc::default() }
+        Deaths {
+            path: state_dir.join("deaths"),
+            writing: Arc::default(),
+            unwritten: Arc::default(),
+        }
     }
 
     fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
@@ -164,7 +168,8 @@ impl Deaths {
     pub fn suspects(&self) -> BTreeSet<String> {
         // Why it cannot be read is told by the warning.
         let all = self.read().unwrap_or_default();
-        let repeats = |(at, death): (usize, &Death)| all[..at].iter().any(|before| before.is_near(death));
+        let repeats =
+            |(at, death): (usize, &Death)| all[..at].iter().any(|before| before.is_near(death));
         let all = all.iter().enumerate();
         all.filter(|death| repeats(*death)).map(|(_, death)| death.pool.clone()).collect()
     }
@@ -219,7 +224,8 @@ impl Deaths {
     pub fn warning(&self) -> Option<Warning> {
         let unwritten = self.unwritten();
         let (failure, file) = (unwritten.failure.as_ref()?, self.path.display().to_string());
-        let names = unwritten.pools.values().map(|name| format!("pool '{name}'")).collect::<Vec<_>>();
+        let names =
+            unwritten.pools.values().map(|name| format!("pool '{name}'")).collect::<Vec<_>>();
         let closed = match (unwritten.all, names.as_slice()) {
             (true, _) => "; pools that it names stay closed at the next start".to_owned(),
             (false, []) => String::new(),
@@ -242,7 +248,8 @@ impl Deaths {
     /// start, before any is.
     pub fn note_cut_openings(&self) {
         for (pool, mark) in self.marks() {
-            let began_at = fs::read_to_string(&mark.path).ok().and_then(|text| began_in_this_boot(&text));
+            let began_at =
+                fs::read_to_string(&mark.path).ok().and_then(|text| began_in_this_boot(&text));
             if let Some(began_at) = began_at
                 && let Err(error) =
                     self.append(&Death { pool: pool.clone(), began_at, ended_at: unix_seconds() })
@@ -260,8 +267,11 @@ impl Deaths {
 
     fn marks(&self) -> Vec<(String, OpeningMark)> {
         let entries = self.path.parent().and_then(|directory| fs::read_dir(directory).ok());
-        let names =
-            entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let names = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok());
         let pools = names.filter_map(|name| Some(name.strip_prefix(OPENING)?.to_owned()));
         pools.map(|pool| (pool.clone(), self.opening_of(&pool))).collect()
     }
@@ -276,7 +286,8 @@ impl Deaths {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
-        let deaths: Vec<Death> = String::from_utf8_lossy(&text).lines().filter_map(Death::parse).collect();
+        let deaths: Vec<Death> =
+            String::from_utf8_lossy(&text).lines().filter_map(Death::parse).collect();
         let old = deaths.len().saturating_sub(KEPT_MAX);
         Ok(deaths[old..].to_vec())
     }
@@ -312,7 +323,11 @@ impl Death {
     fn parse(line: &str) -> Option<Self> {
         let (pool, seconds) = line.split_once(' ')?;
         let (began, ended) = seconds.split_once(' ').unwrap_or((seconds, seconds));
-        Some(Death { pool: pool.to_owned(), began_at: began.parse().ok()?, ended_at: ended.parse().ok()? })
+        Some(Death {
+            pool: pool.to_owned(),
+            began_at: began.parse().ok()?,
+            ended_at: ended.parse().ok()?,
+        })
     }
 
     fn line(&self) -> String {
@@ -325,8 +340,10 @@ impl Death {
     }
 
     fn is_near(&self, other: &Death) -> bool {
-        let (first, second) = if self.began_at <= other.began_at { (self, other) } else { (other, self) };
-        self.pool == other.pool && second.began_at.saturating_sub(first.ended_at) <= APART_SECONDS_MAX
+        let (first, second) =
+            if self.began_at <= other.began_at { (self, other) } else { (other, self) };
+        self.pool == other.pool
+            && second.began_at.saturating_sub(first.ended_at) <= APART_SECONDS_MAX
     }
 }
 

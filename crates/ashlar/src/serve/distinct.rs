@@ -66,19 +66,24 @@ pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// When the look does not end in time, or cannot begin.
-pub async fn ask_drives<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+pub async fn ask_drives<T: Send + 'static>(
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
     let no_answer = |why: &str| ApiError::new(ErrorKind::Unavailable, "drive", why);
     let found = apart("ask-drives", look).map_err(|_| {
         no_answer("no thread can be started to look at the drives: the process is at a limit")
     })?;
     let waited = tokio::time::timeout(ANSWER_MAX, found).await;
     let found = waited.ok().and_then(Result::ok);
-    found.ok_or_else(|| no_answer("one of the drives hangs: Ashlar cannot find out which device it lies on"))
+    found.ok_or_else(|| {
+        no_answer("one of the drives hangs: Ashlar cannot find out which device it lies on")
+    })
 }
 
 fn first_overlap(drives: &[Named]) -> Option<ApiError> {
     let machine = Machine::default();
-    let footprint = |named: &Named| Some((named.clone(), machine.footprint(&path_of(&named.spec)?)?));
+    let footprint =
+        |named: &Named| Some((named.clone(), machine.footprint(&path_of(&named.spec)?)?));
     let all: Vec<(Named, Footprint)> = drives.iter().filter_map(footprint).collect();
     let overlap = all.iter().enumerate().find_map(|(at, (one, its))| {
         all[at + 1..].iter().find_map(|(other, theirs)| refusal(one, other, its.overlap(theirs)?))
@@ -93,7 +98,8 @@ fn first_of_one_path(drives: &[Named]) -> Option<ApiError> {
         Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
     };
     let wanted = drives.iter().filter(|named| named.user.is_none());
-    let all: Vec<(&Named, PathBuf)> = wanted.filter_map(|named| Some((named, place(named)?))).collect();
+    let all: Vec<(&Named, PathBuf)> =
+        wanted.filter_map(|named| Some((named, place(named)?))).collect();
     all.iter().enumerate().find_map(|(at, (one, its))| {
         let other = all[at + 1..].iter().find(|(_, place)| place == its);
         other.and_then(|(other, _)| refusal(one, other, Overlap::Same))
@@ -115,7 +121,9 @@ fn refusal(one: &Named, other: &Named, overlap: Overlap) -> Option<ApiError> {
             Overlap::Same => {
                 format!("{} and {} are the same drive: name it once", one.plain(), other.plain())
             }
-            Overlap::On | Overlap::Below => format!("{lies}, and is written to with it: name one of them"),
+            Overlap::On | Overlap::Below => {
+                format!("{lies}, and is written to with it: name one of them")
+            }
         };
         return Some(ApiError::new(ErrorKind::Invalid, "same_drive", message));
     };

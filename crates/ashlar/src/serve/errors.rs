@@ -34,11 +34,13 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
         NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => (Invalid, "invalid_name"),
         NodeError::PoolName(..) => (Conflict, "invalid_name"),
-        NodeError::Drive(_) | NodeError::NoAnswer(_) | NodeError::OlderCopy(_) => (Conflict, "drive"),
-        NodeError::SameDrive(..) => (Invalid, "same_drive"),
-        NodeError::DriveOfPool { .. } | NodeError::LostByPool { .. } | NodeError::InUseElsewhere { .. } => {
-            (Conflict, "drive_in_use")
+        NodeError::Drive(_) | NodeError::NoAnswer(_) | NodeError::OlderCopy(_) => {
+            (Conflict, "drive")
         }
+        NodeError::SameDrive(..) => (Invalid, "same_drive"),
+        NodeError::DriveOfPool { .. }
+        | NodeError::LostByPool { .. }
+        | NodeError::InUseElsewhere { .. } => (Conflict, "drive_in_use"),
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
         NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),

@@ -11,7 +11,9 @@ use ashlar_volume::{Opening, OpeningStage, PoolRecord};
 use super::finder::WantedPool;
 use super::returns::Returns;
 use super::spares::{Lacking, Spares, Taking};
-use super::state::{Directory, DriveState, NodeState, PoolState, StateDir, ToWrite, WriteError, Written};
+use super::state::{
+    Directory, DriveState, NodeState, PoolState, StateDir, ToWrite, WriteError, Written,
+};
 
 /// When a spare that could not be taken is tried again.
 const REFUSED_RETRY: Duration = Duration::from_secs(60);
@@ -61,7 +63,9 @@ impl NotOpen {
             NotOpen::Gone => GONE.to_owned(),
             NotOpen::Opening(opening) => match opening.stage() {
                 OpeningStage::Looking => "looking for its drives".to_owned(),
-                OpeningStage::Waiting(drives) if drives.is_empty() => "waiting for its drives".to_owned(),
+                OpeningStage::Waiting(drives) if drives.is_empty() => {
+                    "waiting for its drives".to_owned()
+                }
                 OpeningStage::Waiting(drives) => format!("waiting for {}", drives.join(", ")),
                 OpeningStage::Reading => "reading what is on its drives".to_owned(),
             },
@@ -79,7 +83,8 @@ impl Memory {
     /// What `state` remembers. None of its pools is open yet. `on_change` is told of all pools
     /// whenever one of them changes.
     pub fn new(state: StateDir, on_change: impl Fn(Vec<WantedPool>) + Send + 'static) -> Self {
-        let not_open = state.node.pools.iter().map(|pool| (pool.uuid.clone(), not_open_yet(pool))).collect();
+        let not_open =
+            state.node.pools.iter().map(|pool| (pool.uuid.clone(), not_open_yet(pool))).collect();
         let on_change = Box::new(on_change);
         Memory { state, not_open, refused: BTreeMap::new(), returns: Returns::default(), on_change }
     }
@@ -111,7 +116,12 @@ impl Memory {
     /// A pool that is not open, by its name or UUID.
     pub fn unavailable_pool(&self, name: &str) -> Option<&PoolState> {
         let named = |pool: &&PoolState| pool.name == name || pool.uuid == name;
-        self.state.node.pools.iter().filter(|pool| self.not_open.contains_key(&pool.uuid)).find(named)
+        self.state
+            .node
+            .pools
+            .iter()
+            .filter(|pool| self.not_open.contains_key(&pool.uuid))
+            .find(named)
     }
 
     /// Why a pool is not open; `None`: it is.
@@ -131,7 +141,8 @@ impl Memory {
             pool.spares = known.spares.clone();
             // One that was taken and not remembered waits no more.
             record.drives.iter().for_each(|(there, _)| pool.spares.remove(there));
-            pool.spares.keep_members(&record.members.iter().map(ToString::to_string).collect::<Vec<_>>());
+            pool.spares
+                .keep_members(&record.members.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
         self.not_open.remove(&pool.uuid);
         self.state.change(|node| {
@@ -191,19 +202,22 @@ impl Memory {
 
     /// What is not remembered of a pool, as notes about it.
     pub fn unremembered_of(&self, uuid: &str) -> Vec<String> {
-        let note = |what| format!("a start of the daemon would not know {what}: `ashlar status` says why");
+        let note =
+            |what| format!("a start of the daemon would not know {what}: `ashlar status` says why");
         self.state.unwritten_of(uuid).into_iter().map(note).collect()
     }
 
     /// The name of the pool that has this drive as a spare.
     pub fn pool_with_spare(&self, drive: &str) -> Option<String> {
-        let has = |pool: &&PoolState| pool.spares.waiting.iter().any(|spec| name_the_same(spec, drive));
+        let has =
+            |pool: &&PoolState| pool.spares.waiting.iter().any(|spec| name_the_same(spec, drive));
         self.state.node.pools.iter().find(has).map(|pool| pool.name.clone())
     }
 
     /// The pools that have spares, or are about to have taken one.
     pub fn pools_with_spares(&self) -> Vec<String> {
-        let has = |pool: &&PoolState| !pool.spares.waiting.is_empty() || pool.spares.taking.is_some();
+        let has =
+            |pool: &&PoolState| !pool.spares.waiting.is_empty() || pool.spares.taking.is_some();
         self.state.node.pools.iter().filter(has).map(|pool| pool.uuid.clone()).collect()
     }
 
@@ -281,7 +295,8 @@ fn not_open_yet(pool: &PoolState) -> NotOpen {
 }
 
 fn not_remembered(what: &str, error: &WriteError) -> ApiError {
-    let refusal = ApiError::new(ErrorKind::Unavailable, "state_not_written", format!("{what}: {error}"));
+    let refusal =
+        ApiError::new(ErrorKind::Unavailable, "state_not_written", format!("{what}: {error}"));
     refusal.with_hint(error.way_out())
 }
 

@@ -138,7 +138,9 @@ impl NamespaceState {
     fn access(&self) -> Option<AccessList> {
         let Some(hosts) = &self.hosts else { return Some(AccessList::AllowAny) };
         let hosts = hosts.iter().map(|host| HostNqn::new(host)).collect::<Result<_, _>>().ok();
-        hosts.filter(|hosts: &std::collections::BTreeSet<_>| hosts.len() <= HOSTS_MAX).map(AccessList::Allow)
+        hosts
+            .filter(|hosts: &std::collections::BTreeSet<_>| hosts.len() <= HOSTS_MAX)
+            .map(AccessList::Allow)
     }
 }
 
@@ -165,7 +167,10 @@ pub fn read(directory: &Path, node: Uuid) -> Result<Namespaces, ReadError> {
         Ok(_) => {}
     }
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(ReadError::Damaged { path, why: format!("it has more than {FILE_BYTES_MAX} bytes") });
+        return Err(ReadError::Damaged {
+            path,
+            why: format!("it has more than {FILE_BYTES_MAX} bytes"),
+        });
     }
     let content: Content<Namespaces> = match serde_json::from_slice(&text) {
         Ok(content) => content,
@@ -201,7 +206,10 @@ pub fn write(directory: &Path, node: Uuid, pools: &Namespaces) -> io::Result<()>
     text.push(b'\n');
     let namespaces = pools.values().map(Vec::len).sum::<usize>();
     if namespaces > NAMESPACES_MAX || text.len() as u64 > FILE_BYTES_MAX {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("{namespaces} namespaces are too many")));
+        return Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("{namespaces} namespaces are too many"),
+        ));
     }
     replace(directory, &file_in(directory), &text)
 }

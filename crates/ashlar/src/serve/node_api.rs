@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool, NameDrive,
-    NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
-    Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
+    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
+    ReturnDrive, Status, Volume,
 };
-use ashlar_control::{Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning};
+use ashlar_control::{
+    Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning,
+};
 use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport};
@@ -198,7 +200,12 @@ impl Shared {
             subsystem_nqn: self.nqn.clone(),
             serial: self.serial.clone(),
             portals: self.target.portals().iter().map(convert::portal).collect(),
-            hosts_connected: self.target.connected_hosts().iter().filter(|host| !host.is_discovery).count(),
+            hosts_connected: self
+                .target
+                .connected_hosts()
+                .iter()
+                .filter(|host| !host.is_discovery)
+                .count(),
             host_connects: visits.connects,
             host_disconnects: visits.disconnects,
             warnings: self.warnings().into_iter().map(|warning| warning.message).collect(),
@@ -210,19 +217,23 @@ impl Shared {
     async fn read_pools(&self) -> Result<(Vec<Pool>, Vec<Volume>), ApiError> {
         let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
         let memory = self.memory();
-        let mut pools: Vec<Pool> = reports.iter().map(|report| self.pool_with(report, &memory)).collect();
+        let mut pools: Vec<Pool> =
+            reports.iter().map(|report| self.pool_with(report, &memory)).collect();
         // One that has just been opened may not be remembered as that yet.
-        let is_closed =
-            |pool: &PoolState| reports.iter().all(|report| report.status.uuid.to_string() != pool.uuid);
+        let is_closed = |pool: &PoolState| {
+            reports.iter().all(|report| report.status.uuid.to_string() != pool.uuid)
+        };
         let closed = memory.unavailable().filter(|(pool, _)| is_closed(pool));
         pools.extend(closed.map(|(pool, why)| convert::unavailable_pool(pool, why)));
         let is_new = |pool: &&PoolState| is_closed(pool) && memory.not_open(&pool.uuid).is_none();
         let stopped = memory.pools().iter().filter(is_new);
-        pools.extend(
-            stopped.filter_map(|pool| Some(convert::unavailable_pool(pool, &self.why_stopped(pool)?))),
-        );
+        pools
+            .extend(stopped.filter_map(|pool| {
+                Some(convert::unavailable_pool(pool, &self.why_stopped(pool)?))
+            }));
         pools.sort_by(|one, other| one.name.cmp(&other.name));
-        let volumes = reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
+        let volumes =
+            reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
         Ok((pools, volumes))
     }
 
@@ -233,7 +244,10 @@ impl Shared {
 
     fn pool_with(&self, report: &PoolReport, memory: &Memory) -> Pool {
         let snapshot = self.finder.snapshot();
-        convert::pool(report, &Known { memory, places: snapshot.pools.get(&report.status.uuid.to_string()) })
+        convert::pool(
+            report,
+            &Known { memory, places: snapshot.pools.get(&report.status.uuid.to_string()) },
+        )
     }
 
     async fn inspect_drive(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
@@ -337,7 +351,12 @@ impl NodeApi for ServedNode {
         self.change(move |node| async move { node.fail_drive(pool, request, consent).await })
     }
 
-    fn remove_drive(&self, pool: String, request: RemoveDrive, consent: Consent) -> Answer<'_, Pool> {
+    fn remove_drive(
+        &self,
+        pool: String,
+        request: RemoveDrive,
+        consent: Consent,
+    ) -> Answer<'_, Pool> {
         self.change(move |node| async move { node.remove_drive(pool, request, consent).await })
     }
 
@@ -383,7 +402,9 @@ impl NodeApi for ServedNode {
         request: ChangeVolume,
         consent: Consent,
     ) -> Answer<'_, Volume> {
-        self.change(move |node| async move { node.change_volume(pool, volume, request, consent).await })
+        self.change(
+            move |node| async move { node.change_volume(pool, volume, request, consent).await },
+        )
     }
 
     fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()> {
@@ -400,7 +421,13 @@ impl NodeApi for ServedNode {
         self.change(move |node| async move { node.allow(pool, volume, request, consent).await })
     }
 
-    fn deny(&self, pool: String, volume: String, request: NameHosts, consent: Consent) -> Answer<'_, Volume> {
+    fn deny(
+        &self,
+        pool: String,
+        volume: String,
+        request: NameHosts,
+        consent: Consent,
+    ) -> Answer<'_, Volume> {
         self.change(move |node| async move { node.deny(pool, volume, request, consent).await })
     }
 }

@@ -16,7 +16,10 @@ use crate::logging::{FILTER_VARIABLE, Log};
 pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<()> {
     let differing = differing(before, now);
     if !differing.is_empty() {
-        tracing::warn!("the configuration has changed, and the next start takes: {}", differing.join(", "));
+        tracing::warn!(
+            "the configuration has changed, and the next start takes: {}",
+            differing.join(", ")
+        );
     }
     if before.log != now.log {
         log.set_filter(&now.log)?;
@@ -71,7 +74,8 @@ fn settings(config: &Config) -> Vec<(String, String)> {
         ("auto_rejoin", auto_rejoin.to_string()),
     ];
     let named = named.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let limits = limits_by_name(limits).into_iter().map(|(name, value)| (format!("limits.{name}"), value));
+    let limits =
+        limits_by_name(limits).into_iter().map(|(name, value)| (format!("limits.{name}"), value));
     named.chain(limits).collect()
 }
 

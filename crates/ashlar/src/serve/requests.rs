@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ashlar_block::check_name;
-use ashlar_control::types::{ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX};
+use ashlar_control::types::{
+    ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX,
+};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::DriveSpec;
 use ashlar_node::identity;
@@ -37,10 +39,17 @@ pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
     if let Some(bytes) = request.chunk_bytes
         && (!bytes.is_power_of_two() || !CHUNK_BYTES.contains(&bytes))
     {
-        let why = format!("a chunk of {bytes} bytes cannot be: choose a power of two from 64KiB to 64MiB");
+        let why = format!(
+            "a chunk of {bytes} bytes cannot be: choose a power of two from 64KiB to 64MiB"
+        );
         return Err(invalid("invalid_chunk", why));
     }
-    Ok(NewPool { name: request.name.clone(), level, chunk_bytes: request.chunk_bytes, segment_numbers: None })
+    Ok(NewPool {
+        name: request.name.clone(),
+        level,
+        chunk_bytes: request.chunk_bytes,
+        segment_numbers: None,
+    })
 }
 
 /// Hosts that may wait longer than a minute wait for nothing.
@@ -81,7 +90,9 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
         [("recon-prio", request.recon_prio_percent), ("scrub-prio", request.scrub_prio_percent)]
     {
         if let Some(prio) = prio.filter(|prio| !(1..=PRIO_MAX).contains(prio)) {
-            return Err(format!("{name}={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time"));
+            return Err(format!(
+                "{name}={prio} cannot be: choose 1 to {PRIO_MAX} percent of the time"
+            ));
         }
     }
     if let Some(micros) = request.recon_p99_us.filter(|micros| *micros > RECON_P99_US_MAX) {
@@ -97,8 +108,9 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
             "scrub-interval of {seconds} s cannot be: choose 1 s to {days} days ({SCRUB_INTERVAL_SECONDS_MAX} s), or 0 for none"
         ));
     }
-    let timeout =
-        request.io_timeout_seconds.filter(|seconds| *seconds > 0 && !IO_TIMEOUT_SECONDS.contains(seconds));
+    let timeout = request
+        .io_timeout_seconds
+        .filter(|seconds| *seconds > 0 && !IO_TIMEOUT_SECONDS.contains(seconds));
     timeout.map_or(Ok(()), |seconds| {
         Err(format!("io-timeout of {seconds} s cannot be: choose 2 to 3600 s, or 0 for none"))
     })
@@ -128,8 +140,10 @@ fn access(allow: &[String]) -> Result<AccessList, ApiError> {
         hosts => {
             let hosts: BTreeSet<HostNqn> = allowed_hosts(hosts)?.into_iter().collect();
             if hosts.len() > HOSTS_MAX {
-                let why =
-                    format!("{} hosts are more than an access list has room for ({HOSTS_MAX})", hosts.len());
+                let why = format!(
+                    "{} hosts are more than an access list has room for ({HOSTS_MAX})",
+                    hosts.len()
+                );
                 return Err(invalid("too_many_hosts", why));
             }
             Ok(AccessList::Allow(hosts))
@@ -146,14 +160,20 @@ fn hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
         };
         return Err(invalid("invalid_host", why));
     }
-    names.iter().map(|name| HostNqn::new(name).map_err(|error| invalid("invalid_host", error))).collect()
+    names
+        .iter()
+        .map(|name| HostNqn::new(name).map_err(|error| invalid("invalid_host", error)))
+        .collect()
 }
 
 /// Hosts that are to see a volume. One that has the name of an example would never come.
 fn allowed_hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
-    let Some(name) = names.iter().find(|name| name.ends_with(EXAMPLE_END)) else { return hosts(names) };
+    let Some(name) = names.iter().find(|name| name.ends_with(EXAMPLE_END)) else {
+        return hosts(names);
+    };
     let why = format!("'{name}' is the example of a name, not the NQN of a host");
-    Err(invalid("invalid_host", why).with_hint("on the host, `cat /etc/nvme/hostnqn` prints its NQN"))
+    Err(invalid("invalid_host", why)
+        .with_hint("on the host, `cat /etc/nvme/hostnqn` prints its NQN"))
 }
 
 /// Who may see a volume, in addition or alone.
@@ -173,7 +193,9 @@ pub fn allow(request: &NameHosts) -> Result<AccessChange, ApiError> {
 /// Who may no longer.
 pub fn deny(request: &NameHosts) -> Result<AccessChange, ApiError> {
     match request.hosts.as_slice() {
-        _ if request.only => Err(invalid("invalid_host", "only is a word to allow hosts, not to deny them")),
+        _ if request.only => {
+            Err(invalid("invalid_host", "only is a word to allow hosts, not to deny them"))
+        }
         [] => Err(invalid("invalid_host", "no host was given: name its NQN, any or all")),
         [one] if one == ALL => Ok(AccessChange::DenyAll),
         [one] if one == ANY => Ok(AccessChange::DenyAny),
@@ -200,7 +222,8 @@ pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiE
             expanded.push(drive.clone());
             continue;
         };
-        let mut is_new = |drive: &String| identity(drive).is_none_or(|identity| seen.insert(identity));
+        let mut is_new =
+            |drive: &String| identity(drive).is_none_or(|identity| seen.insert(identity));
         expanded.extend(drives_in(&directory)?.into_iter().filter(|drive| is_new(drive)));
     }
     Ok((expanded, looked))
@@ -208,13 +231,18 @@ pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiE
 
 /// Nothing in the directories can be a pool's.
 pub fn no_members(directories: &[String], unreadable: &[String]) -> ApiError {
-    let why = if unreadable.is_empty() { String::new() } else { format!(" ({})", unreadable.join("; ")) };
-    invalid("no_members", format!("no unused drive of a pool is in {}{why}", directories.join(", ")))
+    let why =
+        if unreadable.is_empty() { String::new() } else { format!(" ({})", unreadable.join("; ")) };
+    invalid(
+        "no_members",
+        format!("no unused drive of a pool is in {}{why}", directories.join(", ")),
+    )
 }
 
 fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {
     use std::os::unix::fs::FileTypeExt;
-    let failed = |error| invalid("directory", format!("cannot look into {}: {error}", directory.display()));
+    let failed =
+        |error| invalid("directory", format!("cannot look into {}: {error}", directory.display()));
     let entries = fs::read_dir(directory).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();

@@ -98,7 +98,8 @@ impl Returns {
 
     fn is_flapping(&self, spec: &str, now: Instant) -> bool {
         self.came_back.get(spec).is_some_and(|times| {
-            times.iter().filter(|time| now.duration_since(**time) < FLAPPING_WINDOW).count() >= RETURNS_MAX
+            times.iter().filter(|time| now.duration_since(**time) < FLAPPING_WINDOW).count()
+                >= RETURNS_MAX
         })
     }
 

@@ -85,7 +85,8 @@ pub struct DriveState {
 impl PoolState {
     /// What is to be remembered of a pool.
     pub fn of(record: &PoolRecord) -> Self {
-        let drive = |(spec, uuid): &(String, _)| DriveState { spec: spec.clone(), uuid: format!("{uuid}") };
+        let drive =
+            |(spec, uuid): &(String, _)| DriveState { spec: spec.clone(), uuid: format!("{uuid}") };
         let drives = record.drives.iter().map(drive).collect();
         let (name, uuid) = (record.name.clone(), record.uuid.to_string());
         PoolState { name, uuid, volatile: record.is_volatile, drives, spares: Spares::default() }
@@ -197,7 +198,8 @@ impl StateDir {
     /// # Errors
     /// [`OpenError`]. Where a file is there and none can be written, the node serves by that one.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        fs::create_dir_all(path).map_err(|source| OpenError::Make { path: path.to_owned(), source })?;
+        fs::create_dir_all(path)
+            .map_err(|source| OpenError::Make { path: path.to_owned(), source })?;
         let lock = Lock::take(path)?;
         let found = file::read(path)?;
         let is_new = found.is_none();
@@ -207,14 +209,23 @@ impl StateDir {
         let machine = here.with_what_is_known_of(node.machine.as_ref());
         let written = node.clone();
         let directory = Arc::new(Directory::new(path.to_owned(), lock));
-        let mut dir =
-            StateDir { directory, node, used_before_on, written, failure: None, writes: 0, noted: 0 };
+        let mut dir = StateDir {
+            directory,
+            node,
+            used_before_on,
+            written,
+            failure: None,
+            writes: 0,
+            noted: 0,
+        };
         dir.change(|node| {
             node.starts += 1;
             node.machine = Some(machine);
         });
         match dir.failure.take_if(|_| is_new) {
-            Some(failure) => Err(OpenError::NoIdentity { path: path.to_owned(), source: Box::new(failure) }),
+            Some(failure) => {
+                Err(OpenError::NoIdentity { path: path.to_owned(), source: Box::new(failure) })
+            }
             None => Ok(dir),
         }
     }
@@ -243,7 +254,10 @@ impl StateDir {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn change_durably(&mut self, change: impl FnOnce(&mut NodeState)) -> Result<(), &WriteError> {
+    pub fn change_durably(
+        &mut self,
+        change: impl FnOnce(&mut NodeState),
+    ) -> Result<(), &WriteError> {
         let before = self.node.clone();
         change(&mut self.node);
         if self.write().is_err() {
@@ -308,11 +322,15 @@ impl StateDir {
     /// refused, and the way out.
     pub fn warning(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
-        let unwritten: Vec<String> =
-            unwritten(&self.written, &self.node).into_iter().map(|unwritten| unwritten.what).collect();
+        let unwritten: Vec<String> = unwritten(&self.written, &self.node)
+            .into_iter()
+            .map(|unwritten| unwritten.what)
+            .collect();
         let missing = match unwritten.as_slice() {
             [] => "the file still describes the node completely".to_owned(),
-            all => format!("if the daemon ended now, its next start would not know {}", all.join(", ")),
+            all => {
+                format!("if the daemon ended now, its next start would not know {}", all.join(", "))
+            }
         };
         Some(format!(
             "{failure}: the node serves, and {missing}. Ashlar tries again by itself. Until it has \

@@ -18,10 +18,14 @@ pub struct Users {
 
 impl Users {
     /// Those of `connected` that may see one of the volumes.
-    pub fn of<'a>(volumes: impl IntoIterator<Item = &'a VolumeReport>, connected: &[ConnectedHost]) -> Self {
+    pub fn of<'a>(
+        volumes: impl IntoIterator<Item = &'a VolumeReport>,
+        connected: &[ConnectedHost],
+    ) -> Self {
         let mut users = Users { hosts: BTreeSet::new(), are_busy: false };
         for volume in volumes {
-            let may_see = |host: &&ConnectedHost| !host.is_discovery && volume.access.allows(&host.nqn);
+            let may_see =
+                |host: &&ConnectedHost| !host.is_discovery && volume.access.allows(&host.nqn);
             users.hosts.extend(connected.iter().filter(may_see).map(|host| host.nqn.clone()));
             users.are_busy |= volume.is_busy;
         }

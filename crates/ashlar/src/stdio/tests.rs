@@ -12,7 +12,10 @@ fn full() -> impl Write {
 fn what_cannot_be_written_is_an_error_and_not_left_in_a_buffer() {
     let error = write_to(&mut full(), format_args!("a line without an end")).unwrap_err();
     assert!(!error.is_closed_pipe());
-    assert!(error.to_string().starts_with("cannot write to standard output: No space left"), "{error}");
+    assert!(
+        error.to_string().starts_with("cannot write to standard output: No space left"),
+        "{error}"
+    );
 }
 
 #[test]

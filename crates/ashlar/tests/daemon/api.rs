@@ -52,7 +52,11 @@ fn a_body_that_is_not_understood_is_refused_in_the_words_of_the_api() {
     for (path, body, why) in [
         ("/api/v1/pools", "", "has no body"),
         ("/api/v1/volumes", r#"{"pool":"tank","name":"v0"}"#, "lacks 'size_bytes'"),
-        ("/api/v1/volumes", r#"{"pool":1,"name":"v0","size_bytes":1}"#, "'pool' is 1, and has to be a text"),
+        (
+            "/api/v1/volumes",
+            r#"{"pool":1,"name":"v0","size_bytes":1}"#,
+            "'pool' is 1, and has to be a text",
+        ),
         ("/api/v1/drives/inspect", r#"{"device":"x"}"#, "'device', which is unknown here"),
         ("/api/v1/pools/tank/fail-drive", "{drive}", "not JSON"),
     ] {
@@ -68,7 +72,8 @@ fn write_protection_is_set_and_cleared_and_shown() {
     let daemon = place.start();
     place.create_pool("tank", 0..3);
     place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
-    let is_protected = |place: &Place| place.json(&["volume", "show", "tank/v0"])["write_protected"].clone();
+    let is_protected =
+        |place: &Place| place.json(&["volume", "show", "tank/v0"])["write_protected"].clone();
     let said = place.ok(&["volume", "set", "tank/v0", "--write-protect", "on"]);
     assert_says(&said, &["is write protected now"]);
     daemon.kill();
@@ -77,8 +82,14 @@ fn write_protection_is_set_and_cleared_and_shown() {
     let done = place.request("PATCH", "/api/v1/volumes/tank/v0", r#"{"write_protected":false}"#);
     assert_says(&done, &["200 OK", r#""write_protected":false"#]);
     assert_eq!(is_protected(&place), false);
-    assert_says(&place.refused(&["volume", "set", "tank/v0", "--write-protect", "maybe"]), &["on, off"]);
-    assert_says(&place.refused(&["volume", "set", "tank/v9", "--write-protect", "off"]), &["no volume 'v9'"]);
+    assert_says(
+        &place.refused(&["volume", "set", "tank/v0", "--write-protect", "maybe"]),
+        &["on, off"],
+    );
+    assert_says(
+        &place.refused(&["volume", "set", "tank/v9", "--write-protect", "off"]),
+        &["no volume 'v9'"],
+    );
 }
 
 #[test]
@@ -139,7 +150,15 @@ fn what_scripts_read_of_pools_volumes_and_the_node_keeps_its_names() {
     let place = Place::new();
     let _daemon = place.start();
     place.create_pool("tank", 0..3);
-    place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", "nqn.2014-08.org.example:host"]);
+    place.ok(&[
+        "volume",
+        "create",
+        "tank/v0",
+        "--size",
+        "1GiB",
+        "--allow",
+        "nqn.2014-08.org.example:host",
+    ]);
     let printed = [
         (&["pool", "show", "tank"][..], &POOL_NAMES[..]),
         (&["volume", "show", "tank/v0"], &VOLUME_NAMES),
@@ -148,7 +167,8 @@ fn what_scripts_read_of_pools_volumes_and_the_node_keeps_its_names() {
     for (command, names) in printed {
         let shown = place.json(command);
         for (name, is) in names {
-            let value = shown.pointer(name).unwrap_or_else(|| panic!("{command:?} has no {name}: {shown}"));
+            let value =
+                shown.pointer(name).unwrap_or_else(|| panic!("{command:?} has no {name}: {shown}"));
             assert_eq!(kind(value), *is, "{command:?}, {name}: {value}");
         }
     }

@@ -30,7 +30,8 @@ fn check<'a>(drives: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
 fn a_good_pool_is_good_and_stays_as_it_is() {
     let place = Place::by_hand();
     let drives = closed_pool(&place);
-    let before: Vec<Vec<u8>> = (0..3).map(|number| fs::read(place.image(number)).unwrap()).collect();
+    let before: Vec<Vec<u8>> =
+        (0..3).map(|number| fs::read(place.image(number)).unwrap()).collect();
     let said = place.ok(&check(&drives, &[]));
     assert_says(&said, &["pool 'tank'", "closed in order", "drive 2, member", "nothing is wrong"]);
     let report = place.json(&check(&drives, &[]));
@@ -38,7 +39,8 @@ fn a_good_pool_is_good_and_stays_as_it_is() {
     assert_eq!(report["findings"], serde_json::json!([]));
     assert_eq!(report["volumes"], 1);
     assert!(report["batches"].as_u64().unwrap() > 0);
-    let paths: Vec<String> = (0..3).map(|number| place.image(number).display().to_string()).collect();
+    let paths: Vec<String> =
+        (0..3).map(|number| place.image(number).display().to_string()).collect();
     place.ok(&check(&paths, &["--memory", "16MiB"]));
     let after: Vec<Vec<u8>> = (0..3).map(|number| fs::read(place.image(number)).unwrap()).collect();
     assert!(before == after, "the checker has written");
@@ -57,7 +59,10 @@ fn sectors_that_are_wrong_are_named_with_their_drive() {
     let on_it = |finding: &Value| finding["drive"] == "drive-1" && finding["lost"] == false;
     assert!(!findings.is_empty() && findings.iter().all(on_it), "{report:#}");
     let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
-    assert_says(error["error"].as_str().unwrap(), &["pool 'tank'", "wrong", "1.img", "nothing is lost"]);
+    assert_says(
+        error["error"].as_str().unwrap(),
+        &["pool 'tank'", "wrong", "1.img", "nothing is lost"],
+    );
     assert_eq!(error["code"], "check_found");
     assert_says(error["hint"].as_str().unwrap(), &["ashlar pool scrub tank"]);
     let output = place.run(&check(&drives, &[]));
@@ -82,7 +87,10 @@ fn without_more_drives_than_the_level_survives_nothing_is_said_of_the_data() {
     let place = Place::by_hand();
     let drives = closed_pool(&place);
     let refused = place.refused(&check(&drives[..1], &[]));
-    assert_says(&refused, &["2 of 3 drives are missing", "drive 1, drive 2", "Give these drives, too"]);
+    assert_says(
+        &refused,
+        &["2 of 3 drives are missing", "drive 1, drive 2", "Give these drives, too"],
+    );
     let json = place.refused(&check(&drives[..1], &["--output", "json"]));
     assert_says(&json, &["\"code\":\"too_many_missing\""]);
 }
@@ -96,7 +104,10 @@ fn a_drive_that_was_cut_short_is_told_with_the_ways_out() {
     let output = place.run(&check(&drives, &[]));
     assert_eq!(output.status.code(), Some(1));
     assert_says(&text(&output.stdout), &["1.img", "was cut short"]);
-    assert_says(&text(&output.stderr), &["give", "1.img its size back", "pool replace tank drive-1 NEW"]);
+    assert_says(
+        &text(&output.stderr),
+        &["give", "1.img its size back", "pool replace tank drive-1 NEW"],
+    );
 }
 
 #[test]
@@ -104,7 +115,8 @@ fn a_pool_that_is_open_is_refused_with_its_holder() {
     let place = Place::by_hand();
     let drives = closed_pool(&place);
     let daemon = place.start();
-    let import = ["pool", "import", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
+    let import =
+        ["pool", "import", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
     place.ok(&import);
     let refused = place.refused(&check(&drives, &[]));
     assert_says(&refused, &["0.img", "in use", &format!("process {}", daemon.pid())]);

@@ -16,9 +16,20 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     let _daemon = place.start();
     assert_says(&place.create_pool("tank", 0..3), &["'tank' is created", "sparse"]);
     place.ok(&["volume", "create", "tank/v0", "--size", "20GiB", "--allow", "any"]);
-    place.ok(&["volume", "create", "tank/v1", "--size", "1GiB", "--lba-size", "512", "--no-compression"]);
+    place.ok(&[
+        "volume",
+        "create",
+        "tank/v1",
+        "--size",
+        "1GiB",
+        "--lba-size",
+        "512",
+        "--no-compression",
+    ]);
     let status = place.json(&["status"]);
-    assert!(status["subsystem_nqn"].as_str().unwrap().starts_with("nqn.2014-08.org.nvmexpress:uuid:"));
+    assert!(
+        status["subsystem_nqn"].as_str().unwrap().starts_with("nqn.2014-08.org.nvmexpress:uuid:")
+    );
     assert_eq!(
         (&status["portals"][0]["transport"], &status["portals"][0]["kind"]),
         (&"tcp".into(), &"io".into())
@@ -34,9 +45,15 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     let volume = place.json(&["volume", "show", "tank/database"]);
     assert_eq!((&volume["size_bytes"], &volume["nsid"]), (&(10_u64 << 30).into(), &1.into()));
     place.ok(&["volume", "allow", "tank/v1", HOST]);
-    assert_eq!(place.json(&["volume", "show", "tank/v1"])["access"]["hosts"], serde_json::json!([HOST]));
+    assert_eq!(
+        place.json(&["volume", "show", "tank/v1"])["access"]["hosts"],
+        serde_json::json!([HOST])
+    );
     place.ok(&["volume", "deny", "tank/v1", "all"]);
-    assert_eq!(place.json(&["volume", "show", "tank/v1"])["access"]["hosts"], serde_json::json!([]));
+    assert_eq!(
+        place.json(&["volume", "show", "tank/v1"])["access"]["hosts"],
+        serde_json::json!([])
+    );
     let deleted = place.json(&["volume", "delete", "tank/database", "--yes"]);
     assert_eq!(deleted, serde_json::json!({ "volume": "tank/database", "done": "deleted" }));
     let refused = place.refused(&["volume", "show", "tank/database", "--output", "json"]);
@@ -53,7 +70,10 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     for drive in [&*place.file(1), "tank/drive-1", "tank/1"] {
         assert_says(&place.ok(&["drive", "show", drive]), &["drive-1", "tank", "online"]);
     }
-    assert_says(&place.refused(&["drive", "show", "tank/drive-9"]), &["pool 'tank' has no drive 'drive-9'"]);
+    assert_says(
+        &place.refused(&["drive", "show", "tank/drive-9"]),
+        &["pool 'tank' has no drive 'drive-9'"],
+    );
     assert_says(&place.ok(&["host", "list"]), &["no host"]);
     for table in [&["pool", "list"][..], &["pool", "show", "tank"], &["status"]] {
         assert_says(&place.ok(table), &["tank", "online"]);
@@ -121,7 +141,11 @@ fn after_every_kind_of_end_everything_is_there_under_the_same_identifiers() {
     daemon.kill();
     let _daemon = place.start();
     place.ok(&["volume", "create", "tank/v2", "--size", "1GiB"]);
-    assert_eq!(place.json(&["volume", "show", "tank/v2"])["nsid"], 3, "a number is not given out twice");
+    assert_eq!(
+        place.json(&["volume", "show", "tank/v2"])["nsid"],
+        3,
+        "a number is not given out twice"
+    );
 }
 
 #[test]
@@ -137,8 +161,10 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
     let taken = place.file(0);
     let three = ["--drive", &new[0], "--drive", &new[1], "--drive", &new[2]];
     let create = |name, level, drives: &[&str]| {
-        let arguments: Vec<&str> =
-            ["pool", "create", name, "--level", level].into_iter().chain(drives.iter().copied()).collect();
+        let arguments: Vec<&str> = ["pool", "create", name, "--level", level]
+            .into_iter()
+            .chain(drives.iter().copied())
+            .collect();
         place.refused(&arguments)
     };
     assert_says(&create("p", "5", &three[..4]), &["at least 3 drives", "2 were given"]);
@@ -201,11 +227,17 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
     }
     assert_says(&place.refused(&["pool", "list", "--frobnicate"]), &["--frobnicate"]);
     for verb in ["show", "rebuild"] {
-        assert_says(&place.refused(&["pool", verb, "nothing"]), &["no pool 'nothing'", "ashlar pool list"]);
+        assert_says(
+            &place.refused(&["pool", verb, "nothing"]),
+            &["no pool 'nothing'", "ashlar pool list"],
+        );
     }
     let said = place.refused(&["pool", "set", "nothing", "recon-prio=10"]);
     assert_says(&said, &["no pool 'nothing'", "ashlar pool list"]);
-    assert_says(&place.refused(&["volume", "show", "tank/none"]), &["'tank/none'", "ashlar volume list"]);
+    assert_says(
+        &place.refused(&["volume", "show", "tank/none"]),
+        &["'tank/none'", "ashlar volume list"],
+    );
     assert_eq!((place.json(&["pool", "list"]), place.json(&["volume", "list"])), before);
 }
 
@@ -237,8 +269,8 @@ fn a_drive_that_holds_something_is_named_and_taken_only_by_force() {
     spoil(&place.image(0), 8 << 10, 4096);
     let drives = [place.file(0), place.drive(1), place.drive(2)];
     let create = [
-        "pool", "create", "tank", "--level", "5", "--drive", &drives[0], "--drive", &drives[1], "--drive",
-        &drives[2],
+        "pool", "create", "tank", "--level", "5", "--drive", &drives[0], "--drive", &drives[1],
+        "--drive", &drives[2],
     ];
     assert_says(&place.refused(&create), &[&drives[0], "holds data of an unknown kind", "--force"]);
     assert!(!place.image(1).exists(), "what was made for the pool is gone again");
@@ -294,7 +326,8 @@ fn damaged_superblocks_on_all_drives_and_those_of_a_newer_format_are_told_apart(
     }
     let _daemon = place.start();
     let pools = place.json(&["pool", "list"]);
-    let overwritten = ["of the Ashlar pool 'damaged'", "label was overwritten", "drive label-restore"];
+    let overwritten =
+        ["of the Ashlar pool 'damaged'", "label was overwritten", "drive label-restore"];
     assert_says(&pools[0]["problem"].to_string(), &overwritten);
     assert_says(&pools[1]["problem"].to_string(), &["format 4.0", "newer Ashlar"]);
     let (one, two, three) = (place.file(3), place.drive(6), place.drive(7));
@@ -334,7 +367,10 @@ fn a_pool_that_cannot_be_opened_is_said_so_and_the_others_are_served() {
     assert_eq!((&pools[0]["name"], &pools[0]["states"][0]), (&"bad".into(), &"unavailable".into()));
     assert_says(pools[0]["problem"].as_str().unwrap(), &["0.img"]);
     assert_eq!(pools[1]["states"][0], "online");
-    assert_says(&place.refused(&["volume", "create", "bad/v0", "--size", "1GiB"]), &["not open", "0.img"]);
+    assert_says(
+        &place.refused(&["volume", "create", "bad/v0", "--size", "1GiB"]),
+        &["not open", "0.img"],
+    );
     place.ok(&["pool", "export", "bad", "--yes"]);
     daemon.terminate();
     let _daemon = place.start();
@@ -368,11 +404,17 @@ fn a_pool_of_memory_is_gone_after_a_restart_and_said_to_be() {
     let said = place.ok(&[&["pool", "create", "fleeting", "--level", "5"], &drives[..]].concat());
     assert_says(&said, &["lost when the daemon ends"]);
     let refused = place.refused(&["pool", "export", "fleeting", "--yes"]);
-    assert_says(&refused, &["pool 'fleeting' has drives in memory", "ashlar pool destroy fleeting"]);
+    assert_says(
+        &refused,
+        &["pool 'fleeting' has drives in memory", "ashlar pool destroy fleeting"],
+    );
     assert_eq!(place.json(&["pool", "show", "fleeting"])["states"][0], "online");
     daemon.terminate();
     let _daemon = place.start();
-    assert_says(&place.ok(&["pool", "list"]), &["fleeting", "unavailable", "memory", "pool export"]);
+    assert_says(
+        &place.ok(&["pool", "list"]),
+        &["fleeting", "unavailable", "memory", "pool export"],
+    );
 }
 
 #[test]
@@ -389,7 +431,10 @@ fn a_drive_that_another_daemon_has_names_that_daemon() {
 fn two_daemons_cannot_share_a_directory_or_a_port() {
     let (place, other) = (Place::new(), Place::new());
     let daemon = place.start();
-    assert_says(&refused(place.serve()), &["in use by another daemon", &format!("process {}", daemon.pid())]);
+    assert_says(
+        &refused(place.serve()),
+        &["in use by another daemon", &format!("process {}", daemon.pid())],
+    );
     let port = place.json(&["status"])["portals"][0]["port"].to_string();
     let mut command = other.serve();
     command.args(["--listen", &format!("127.0.0.1:{port}")]);
@@ -411,7 +456,10 @@ fn a_wrong_configuration_is_refused_with_its_line_and_key() {
     };
     assert_says(&with("reactors = 1\nreactorz = 2\n"), &["ashlar.toml", "line 2", "reactorz"]);
     assert_says(&with("[limits]\nconnection_max = 3\n"), &["line 2", "connection_max"]);
-    assert_says(&with("[limits]\nqueue_entries_max = 1\n"), &["queue_entries_max is 1", "2 to 65536"]);
+    assert_says(
+        &with("[limits]\nqueue_entries_max = 1\n"),
+        &["queue_entries_max is 1", "2 to 65536"],
+    );
     assert_says(&with("reactors = 0"), &["reactors is 0", "1 to 64"]);
     assert_says(&with("map_memory_bytes = \"1KiB\""), &["map_memory_bytes is 1KiB", "at least"]);
     let mut command = place.serve();
@@ -471,7 +519,10 @@ fn every_verb_explains_itself_with_an_example() {
     assert_says(&place.ok(&["completions", "bash"]), &["complete"]);
     assert_says(&place.refused(&["status"]), &["no daemon's socket", "ashlar serve"]);
     let show = place.ok(&["pool", "show", "--help"]);
-    assert_says(&show, &["Usage: ashlar pool show [OPTIONS] <POOL>", "Global options:", "--socket <PATH>"]);
+    assert_says(
+        &show,
+        &["Usage: ashlar pool show [OPTIONS] <POOL>", "Global options:", "--socket <PATH>"],
+    );
     let mut without_pool = std::process::Command::new(env!("CARGO_BIN_EXE_ashlar"));
     without_pool.args(["pool", "show"]).env("ASHLAR_SOCKET", place.socket());
     assert_says(&refused(without_pool), &["Usage: ashlar pool show <POOL>"]);

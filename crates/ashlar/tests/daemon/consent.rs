@@ -120,9 +120,14 @@ fn hosts_that_use_a_volume_are_named_and_keep_it_until_somebody_says_yes() {
     assert_says(&place.refused(&["volume", "deny", "tank/v0", HOST]), &[HOST, "I/O is running"]);
     load.await_rounds();
     load.join();
-    place.wait_until("the host has gone", |place| place.json(&["host", "list"]) == serde_json::json!([]));
+    place.wait_until("the host has gone", |place| {
+        place.json(&["host", "list"]) == serde_json::json!([])
+    });
     place.ok(&["volume", "deny", "tank/v0", HOST]);
-    assert_says(&place.refused(&["volume", "delete", "tank/v0"]), &["No host that may see it is connected"]);
+    assert_says(
+        &place.refused(&["volume", "delete", "tank/v0"]),
+        &["No host that may see it is connected"],
+    );
 }
 
 #[test]
@@ -130,10 +135,14 @@ fn a_list_of_hosts_is_not_lost_unasked() {
     let place = Place::new();
     let _daemon = place.start();
     place.create_pool("tank", 0..3);
-    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB", "--allow", HOST, "--allow", OTHER]);
+    place
+        .ok(&["volume", "create", "tank/v0", "--size", "16MiB", "--allow", HOST, "--allow", OTHER]);
     let access = |place: &Place| place.json(&["volume", "show", "tank/v0"])["access"].clone();
     assert_says(&place.refused(&["volume", "allow", "tank/v0", "any"]), &[HOST, OTHER, "--yes"]);
-    assert_says(&place.refused(&["volume", "deny", "tank/v0", "any"]), &["to a list of them", "all"]);
+    assert_says(
+        &place.refused(&["volume", "deny", "tank/v0", "any"]),
+        &["to a list of them", "all"],
+    );
     assert_eq!(access(&place)["hosts"], serde_json::json!([HOST, OTHER]));
     place.ok(&["volume", "allow", "tank/v0", "any", "--yes"]);
     assert_eq!(access(&place), serde_json::json!({ "allow_any": true, "hosts": [] }));

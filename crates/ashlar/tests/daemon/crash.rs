@@ -21,8 +21,11 @@ use crate::support::{Daemon, Place};
 /// Drives of the pool, of 48 MiB each: two data columns.
 const DRIVES: usize = 3;
 /// Volumes that stay, with their options: together, when they are full, what the pool can take.
-const LASTING: [(&str, &[&str]); 3] =
-    [("tank/plain", &["--no-compression"]), ("tank/packed", &[]), ("tank/sectors", &["--lba-size", "512"])];
+const LASTING: [(&str, &[&str]); 3] = [
+    ("tank/plain", &["--no-compression"]),
+    ("tank/packed", &[]),
+    ("tank/sectors", &["--lba-size", "512"]),
+];
 /// Blocks of a volume that stays: 12 MiB.
 const LASTING_BLOCKS: u64 = 3072;
 /// Blocks of a volume that comes and goes: 4 MiB.
@@ -96,18 +99,24 @@ impl fmt::Display for Starts {
         let late = self.late();
         let [shortest, median, longest] = self.spread().map(|took| took.as_millis());
         let count = self.0.len();
-        write!(f, "ready again {count} times, after {shortest} ms at least, {median} ms (median), ")?;
+        write!(
+            f,
+            "ready again {count} times, after {shortest} ms at least, {median} ms (median), "
+        )?;
         write!(f, "{longest} ms (longest); ")?;
         write!(f, "{late} times later than {READY_TARGET:?}")
     }
 }
 
 fn number_of(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text}")))
+    std::env::var(variable)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}={text}")))
 }
 
 fn fresh_seed() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock that is right");
+    let since =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock that is right");
     since.as_nanos() as u64
 }
 
@@ -160,8 +169,9 @@ fn one_life(
     random: &mut XorShift,
     work: &mut Work,
 ) -> Vec<Volume> {
-    let (mut doomed, kept): (Vec<_>, Vec<_>) =
-        volumes.into_iter().partition(|volume| volume.name.contains("passing") && random.below(2) == 0);
+    let (mut doomed, kept): (Vec<_>, Vec<_>) = volumes
+        .into_iter()
+        .partition(|volume| volume.name.contains("passing") && random.below(2) == 0);
     let mut load = Load::start_until_lost(place, kept, random.next_u64());
     load.await_rounds();
     let life = Duration::from_millis(random.below(LIFE_MS_MAX));
@@ -240,8 +250,9 @@ impl Administrator {
         assert_eq!(place.pool_states("tank"), ["online"]);
         let listed = place.json(&["volume", "list"]);
         let listed = listed.as_array().expect("a list").iter();
-        let listed: Vec<String> =
-            listed.map(|volume| format!("tank/{}", volume["name"].as_str().expect("a name"))).collect();
+        let listed: Vec<String> = listed
+            .map(|volume| format!("tank/{}", volume["name"].as_str().expect("a name")))
+            .collect();
         for (name, fate) in &mut self.fates {
             let is_there = if listed.contains(name) { Fate::There } else { Fate::Gone };
             assert!(
@@ -260,8 +271,9 @@ impl Administrator {
         let mut known: BTreeMap<_, _> =
             known.into_iter().map(|volume| (volume.name.clone(), volume)).collect();
         let there = self.fates.iter().filter(|(_, fate)| **fate == Fate::There);
-        let volume =
-            |name: &String| known.remove(name).unwrap_or_else(|| Volume::new(name, PASSING_BLOCKS, seed));
+        let volume = |name: &String| {
+            known.remove(name).unwrap_or_else(|| Volume::new(name, PASSING_BLOCKS, seed))
+        };
         there.map(|(name, _)| name).map(volume).collect()
     }
 }

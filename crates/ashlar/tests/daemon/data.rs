@@ -58,7 +58,9 @@ fn every_byte_is_right_on_one_reactor_and_on_several_and_after_restarts() {
             connected(&place, |controller| async move {
                 let model = Rc::new(RefCell::new(Model::load(&file).expect("saved")));
                 let namespace = controller.namespace(1).await.expect("the host may see it");
-                verify::read_back(&namespace, &model, 16, |_| ()).await.expect("what was written is there");
+                verify::read_back(&namespace, &model, 16, |_| ())
+                    .await
+                    .expect("what was written is there");
                 verified(&namespace, &model).await;
                 model.borrow().save(&file).expect("room");
             });
@@ -72,7 +74,9 @@ fn every_byte_is_right_on_one_reactor_and_on_several_and_after_restarts() {
         connected(&place, |controller| async move {
             let model = Rc::new(RefCell::new(Model::load(&state_file).expect("saved")));
             let namespace = controller.namespace(1).await.expect("the host may see it");
-            verify::read_back(&namespace, &model, 16, |_| ()).await.expect("what was written is there");
+            verify::read_back(&namespace, &model, 16, |_| ())
+                .await
+                .expect("what was written is there");
         });
         let volume = place.json(&["volume", "show", "tank/v0"]);
         assert!(volume["logical_used_bytes"].as_u64() > Some(0), "{volume}");
@@ -109,8 +113,14 @@ fn a_demonstration_for_programs_prints_nothing_but_its_figures() {
     assert!(output.status.success(), "{told}");
     let figures: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
     assert!(figures["iops"].as_f64().is_some_and(|iops| iops > 0.0), "{figures}");
-    assert_eq!((&figures["pool"]["name"], &figures["volume"]["name"]), (&"demo".into(), &"checked".into()));
-    assert!(figures["read"]["p99_us"].is_number() && figures["portals"][0]["port"].is_number(), "{figures}");
+    assert_eq!(
+        (&figures["pool"]["name"], &figures["volume"]["name"]),
+        (&"demo".into(), &"checked".into())
+    );
+    assert!(
+        figures["read"]["p99_us"].is_number() && figures["portals"][0]["port"].is_number(),
+        "{figures}"
+    );
     assert!(told.contains("Making pool 'demo'") && told.contains("Workload:"), "{told}");
 }
 
@@ -129,16 +139,28 @@ fn the_demonstration_finds_its_data_again() {
         text(&output.stdout)
     };
     let first = demo();
-    for part in
-        ["Making pool 'demo'", "sparse", "IOPS", "p99", "compression", "nvme discover", "nvme connect"]
-    {
+    for part in [
+        "Making pool 'demo'",
+        "sparse",
+        "IOPS",
+        "p99",
+        "compression",
+        "nvme discover",
+        "nvme connect",
+    ] {
         assert!(first.contains(part), "'{part}' is not in: {first}");
     }
     assert!(demo().contains("The data of the last run are as they were"));
-    let mut killed =
-        command().args(["--seconds", "3600"]).stdout(Stdio::piped()).spawn().expect("the binary runs");
+    let mut killed = command()
+        .args(["--seconds", "3600"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
     let said = BufReader::new(killed.stdout.take().expect("it was piped")).lines();
-    assert!(said.map_while(Result::ok).any(|line| line.starts_with("Workload:")), "the workload runs");
+    assert!(
+        said.map_while(Result::ok).any(|line| line.starts_with("Workload:")),
+        "the workload runs"
+    );
     killed.kill().expect("it runs");
     killed.wait().expect("a child");
     let after = demo();

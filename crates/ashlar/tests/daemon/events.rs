@@ -74,7 +74,9 @@ impl Drop for Follower {
 /// A client of the API that follows, and the first line of the answer.
 fn stream(place: &Place) -> (BufReader<UnixStream>, String) {
     let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
-    client.write_all(b"GET /api/v1/events/stream HTTP/1.1\r\nhost: ashlar\r\n\r\n").expect("it listens");
+    client
+        .write_all(b"GET /api/v1/events/stream HTTP/1.1\r\nhost: ashlar\r\n\r\n")
+        .expect("it listens");
     let mut client = BufReader::new(client);
     let mut answer = String::new();
     client.read_line(&mut answer).expect("it answers");
@@ -99,7 +101,15 @@ fn streamed_to(client: BufReader<UnixStream>, told: &[&str]) -> Vec<Event> {
 fn lose_a_drive(place: &Place) -> Daemon {
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
-    place.ok(&["volume", "create", "tank/v0", "--size", &(BLOCKS * 4096).to_string(), "--allow", "any"]);
+    place.ok(&[
+        "volume",
+        "create",
+        "tank/v0",
+        "--size",
+        &(BLOCKS * 4096).to_string(),
+        "--allow",
+        "any",
+    ]);
     let mut load = Load::start(place, vec![Volume::new("tank/v0", BLOCKS, 3)], 1);
     load.await_rounds();
     place.wait_until("the host is told of", |place| is_told(&listed(place), "host_connected"));
@@ -114,7 +124,10 @@ fn lose_a_drive(place: &Place) -> Daemon {
 fn assert_order(events: &[Event], expected: &[&str]) {
     let places: Vec<Option<usize>> = expected.iter().map(|told| place_of(events, told)).collect();
     let all: Vec<String> = events.iter().map(tell).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{expected:?} in {all:?}: {places:?}");
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{expected:?} in {all:?}: {places:?}"
+    );
 }
 
 #[test]
@@ -150,7 +163,9 @@ fn a_lost_drive_is_told_of_from_its_loss_until_all_is_rebuilt() {
     let streamed = streamed_to(client, &[added, end]);
     assert_eq!(streamed, follower.events);
     assert!(listed(&place).starts_with(&streamed));
-    assert!(streamed.windows(2).all(|two| two[1].seq == two[0].seq + 1 && two[1].time >= two[0].time));
+    assert!(
+        streamed.windows(2).all(|two| two[1].seq == two[0].seq + 1 && two[1].time >= two[0].time)
+    );
     let last = streamed[streamed.len() - 1].seq.to_string();
     let later: Vec<Event> =
         serde_json::from_value(place.json(&["events", "--after", &last])).expect("events");
@@ -237,7 +252,11 @@ fn every_change_is_told_with_who_asked_for_it_and_what_came_of_it() {
         listed(&place).into_iter().filter(|event| event.what.kind == "change").collect();
     let told = |event: &Event| {
         let what = &event.what;
-        format!("{} {}", what.operation.as_deref().unwrap_or("?"), what.result.as_deref().unwrap_or("?"))
+        format!(
+            "{} {}",
+            what.operation.as_deref().unwrap_or("?"),
+            what.result.as_deref().unwrap_or("?")
+        )
     };
     let expected = [
         "pool create done",

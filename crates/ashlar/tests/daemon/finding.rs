@@ -90,9 +90,21 @@ fn drives_are_found_whatever_they_are_called() {
     daemon.terminate();
     let changes: [&[(&str, &str)]; 3] = [
         // Shifted by one, as when a disk is missing at the controller's first port.
-        &[("4.img", "5.img"), ("3.img", "4.img"), ("2.img", "3.img"), ("1.img", "2.img"), ("0.img", "1.img")],
+        &[
+            ("4.img", "5.img"),
+            ("3.img", "4.img"),
+            ("2.img", "3.img"),
+            ("1.img", "2.img"),
+            ("0.img", "1.img"),
+        ],
         // Each in another's place.
-        &[("1.img", "x"), ("3.img", "1.img"), ("5.img", "3.img"), ("2.img", "5.img"), ("x", "2.img")],
+        &[
+            ("1.img", "x"),
+            ("3.img", "1.img"),
+            ("5.img", "3.img"),
+            ("2.img", "5.img"),
+            ("x", "2.img"),
+        ],
         // All of them renamed.
         &[("1.img", "a"), ("2.img", "b"), ("3.img", "c"), ("4.img", "d"), ("5.img", "e")],
     ];
@@ -100,7 +112,11 @@ fn drives_are_found_whatever_they_are_called() {
         move_all(&place, moves);
         let daemon = place.start();
         assert_eq!(place.pool_states("tank"), ["online"]);
-        assert_eq!(shown(&place, "tank")["drives"].as_array().map(Vec::len), Some(DRIVES), "none was added");
+        assert_eq!(
+            shown(&place, "tank")["drives"].as_array().map(Vec::len),
+            Some(DRIVES),
+            "none was added"
+        );
         volumes = checked(&place, volumes, seed);
         daemon.kill();
     }
@@ -110,7 +126,11 @@ fn drives_are_found_whatever_they_are_called() {
         .filter_map(|spec| spec.get(spec.len() - 1..))
         .map(str::to_owned)
         .collect();
-    assert_eq!(letters.iter().collect::<std::collections::BTreeSet<_>>().len(), DRIVES, "{letters:?}");
+    assert_eq!(
+        letters.iter().collect::<std::collections::BTreeSet<_>>().len(),
+        DRIVES,
+        "{letters:?}"
+    );
     checked(&place, volumes, 79);
 }
 
@@ -125,10 +145,16 @@ fn drives_are_found_in_another_directory_that_is_known_and_in_one_that_the_confi
     let daemon = place.start_configured(&configured);
     let drives = [place.drive(0), place.drive(1), in_b(2), in_b(3)];
     let drives = drives.iter().flat_map(|drive| ["--drive", drive.as_str()]);
-    place.ok(&["pool", "create", "tank", "--level", "5"].into_iter().chain(drives).collect::<Vec<_>>());
+    place.ok(&["pool", "create", "tank", "--level", "5"]
+        .into_iter()
+        .chain(drives)
+        .collect::<Vec<_>>());
     let volumes = fill(&place, "tank", 81);
     daemon.terminate();
-    move_all(&place, &[("0.img", "b/zero.img"), ("b/2.img", "two.img"), ("b/3.img", "shelf/3.img")]);
+    move_all(
+        &place,
+        &[("0.img", "b/zero.img"), ("b/2.img", "two.img"), ("b/3.img", "shelf/3.img")],
+    );
     let daemon = place.start_configured(&configured);
     assert_eq!(place.pool_states("tank"), ["online"]);
     let found = places(&place, "tank");
@@ -139,7 +165,10 @@ fn drives_are_found_in_another_directory_that_is_known_and_in_one_that_the_confi
     daemon.kill();
     // Where they are now is remembered: no configuration is needed for that.
     let _daemon = place.start();
-    assert_eq!((place.pool_states("tank"), places(&place, "tank")), (vec!["online".to_owned()], found));
+    assert_eq!(
+        (place.pool_states("tank"), places(&place, "tank")),
+        (vec!["online".to_owned()], found)
+    );
     checked(&place, volumes, 83);
 }
 
@@ -154,7 +183,11 @@ fn a_pool_opens_once_enough_of_its_drives_have_come_and_takes_in_those_that_come
     }
     let daemon = place.start();
     assert!(is(&place, "tank", "unavailable"), "{:?}", place.pool_states("tank"));
-    assert!(problem(&place, "tank").contains("3 of 5 drives are missing"), "{}", problem(&place, "tank"));
+    assert!(
+        problem(&place, "tank").contains("3 of 5 drives are missing"),
+        "{}",
+        problem(&place, "tank")
+    );
     fs::rename(place.aside(0), place.path("first.img")).expect("a file");
     fs::rename(place.aside(2), place.image(2)).expect("a file");
     place.wait_until("the pool opens", |place| {
@@ -216,7 +249,9 @@ fn a_drive_that_somebody_has_failed_stays_away_over_restarts_until_it_is_asked_f
     pull(&place, 2);
     place.wait_until("the loss is noticed", |place| has_lost(place, "drive-2"));
     fs::rename(place.aside(2), place.image(2)).expect("a file");
-    place.wait_until("the other one is back", |place| places(place, "tank").contains(&place.file(2)));
+    place.wait_until("the other one is back", |place| {
+        places(place, "tank").contains(&place.file(2))
+    });
     assert!(has_lost(&place, "drive-1"), "{}", shown(&place, "tank"));
     daemon.kill();
     let daemon = place.start();
@@ -255,7 +290,10 @@ fn a_foreign_disk_in_a_members_place_is_neither_taken_nor_written_to() {
     });
     daemon.terminate();
     for index in [1, 3] {
-        assert!(fs::read(place.image(index)).expect("a file") == foreign, "{index}.img was written to");
+        assert!(
+            fs::read(place.image(index)).expect("a file") == foreign,
+            "{index}.img was written to"
+        );
     }
     let _daemon = place.start();
     checked(&place, volumes, 144);
@@ -271,7 +309,11 @@ fn a_drive_that_is_refused_is_told_of_once() {
     let _daemon = place.start();
     assert!(place.has_lost("tank", 1));
     // It has the label, and not the room that the label speaks of.
-    File::options().write(true).open(place.aside(1)).and_then(|file| file.set_len(20 << 20)).expect("a file");
+    File::options()
+        .write(true)
+        .open(place.aside(1))
+        .and_then(|file| file.set_len(20 << 20))
+        .expect("a file");
     fs::rename(place.aside(1), place.path("cut.img")).expect("a file");
     place.wait_until("it is refused", |place| !events(place, "drive_refused").is_empty());
     let said = place.in_words(&["pool", "show", "tank"]);
@@ -310,7 +352,8 @@ fn of_a_drive_and_a_copy_of_it_the_one_that_is_where_it_was_is_taken() {
     }
     let volumes = checked(&place, volumes, 153);
     fs::remove_file(place.path("backup.img")).expect("a file");
-    place.wait_until("the other one is taken back", |place| place.pool_states("tank") == ["online"]);
+    place
+        .wait_until("the other one is taken back", |place| place.pool_states("tank") == ["online"]);
     checked(&place, volumes, 154);
 }
 
@@ -335,7 +378,11 @@ fn old_copies_where_drives_were_are_not_taken_while_newer_ones_are_elsewhere() {
     let _daemon = place.start();
     assert_eq!(place.pool_states("tank"), ["unavailable"]);
     for part in ["0.img is where drive-0 was", "older copy", "moved-0.img"] {
-        assert!(problem(&place, "tank").contains(part), "'{part}' is not in: {}", problem(&place, "tank"));
+        assert!(
+            problem(&place, "tank").contains(part),
+            "'{part}' is not in: {}",
+            problem(&place, "tank")
+        );
     }
     let said = place.refused(&["pool", "import", "tank"]);
     assert!(said.contains("older copy"), "{said}");
@@ -349,12 +396,15 @@ fn a_pool_that_has_lost_too_many_drives_goes_on_by_itself_when_they_are_back() {
     let place = Place::new();
     let daemon = place.start();
     let volumes = filled(&place, "tank", 0..DRIVES, 161);
-    let held: Vec<File> = [0, 1].map(|index| File::open(place.image(index)).expect("a file")).into();
-    daemon
-        .stop_while(|| [0, 1].iter().for_each(|index| fs::remove_file(place.image(*index)).expect("a file")));
+    let held: Vec<File> =
+        [0, 1].map(|index| File::open(place.image(index)).expect("a file")).into();
+    daemon.stop_while(|| {
+        [0, 1].iter().for_each(|index| fs::remove_file(place.image(*index)).expect("a file"))
+    });
     place.wait_until("the pool takes no writes", |place| is(place, "tank", "read-only"));
     for (index, mut file) in (0..).zip(held) {
-        std::io::copy(&mut file, &mut File::create(place.aside(index)).expect("room")).expect("room");
+        std::io::copy(&mut file, &mut File::create(place.aside(index)).expect("room"))
+            .expect("room");
     }
     fs::rename(place.aside(1), place.path("one.img")).expect("a file");
     place.wait_until("it takes writes", |place| {

@@ -54,7 +54,10 @@ async fn write_until_refused(namespace: &Namespace, first: u64) -> (u64, String)
 
 async fn check(namespace: &Namespace, end: u64) {
     for nth in 0..end {
-        let read = namespace.read(nth * BLOCKS_PER_WRITE, BLOCKS_PER_WRITE as u32).await.expect("readable");
+        let read = namespace
+            .read(nth * BLOCKS_PER_WRITE, BLOCKS_PER_WRITE as u32)
+            .await
+            .expect("readable");
         assert!(read[..] == noise(nth)[..], "write {nth} reads otherwise");
     }
 }
@@ -92,14 +95,18 @@ fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     assert!(error.contains("CAPACITY_EXCEEDED"), "{error}");
     assert!(says(&place, "out-of-room"));
     assert!(!says(&place, "degraded"), "no drive is to blame");
-    let safe_to_write = |place: &Place| place.json(&["pool", "show", "tank"])["safe_to_write_bytes"].clone();
+    let safe_to_write =
+        |place: &Place| place.json(&["pool", "show", "tank"])["safe_to_write_bytes"].clone();
     assert_eq!(safe_to_write(&place), 0, "1.42 GiB were said to be");
     fs::remove_file(&filler).expect("it is there");
     place.wait_until("there is room again", |place| !says(place, "out-of-room"));
     assert_ne!(safe_to_write(&place), 0);
     connected(&place, move |namespace| async move {
         check(&namespace, refused).await;
-        namespace.write(refused * BLOCKS_PER_WRITE, noise(refused)).await.expect("there is room again");
+        namespace
+            .write(refused * BLOCKS_PER_WRITE, noise(refused))
+            .await
+            .expect("there is room again");
     });
     daemon.kill();
     let daemon = place.start();
@@ -123,7 +130,10 @@ fn changes_are_refused_while_a_file_system_under_the_drives_is_full_and_the_daem
         &["volume", "deny", "tank/v0", "any"],
     ] {
         let said = place.refused(change);
-        assert!(said.contains("file system under a file-backed drive is full"), "{change:?}: {said}");
+        assert!(
+            said.contains("file system under a file-backed drive is full"),
+            "{change:?}: {said}"
+        );
     }
     // Whether the root that says so finds room is for the file system: it comes to an end.
     place.run(&["drive", "fail", "tank/drive-0", "--yes"]);
@@ -162,7 +172,10 @@ fn a_full_pool_takes_writes_again_once_its_reserve_is_released() {
     assert!(is_released(&place), "until it is not needed any more");
     connected(&place, move |namespace| async move {
         check(&namespace, refused).await;
-        namespace.write(refused * BLOCKS_PER_WRITE, noise(refused)).await.expect("there is room again");
+        namespace
+            .write(refused * BLOCKS_PER_WRITE, noise(refused))
+            .await
+            .expect("there is room again");
         check(&namespace, refused + 1).await;
     });
     place.ok(&["volume", "delete", "tank/v0", "--yes"]);

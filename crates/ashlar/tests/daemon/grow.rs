@@ -52,7 +52,8 @@ fn drives_that_have_grown_are_used_after_pool_grow_while_hosts_go_on() {
     load.join();
     daemon.terminate();
     // What is checked without a daemon is right, too.
-    let drives: Vec<String> = (0..DRIVES).map(|index| place.image(index).display().to_string()).collect();
+    let drives: Vec<String> =
+        (0..DRIVES).map(|index| place.image(index).display().to_string()).collect();
     place.ok(&[vec!["pool", "check"], drives.iter().map(String::as_str).collect()].concat());
 }
 

@@ -26,7 +26,8 @@ impl Host {
         let port = status["portals"][0]["port"].as_u64().expect("a port") as u16;
         let subsystem = status["subsystem_nqn"].as_str().expect("a name");
         let host = HostIdentity { nqn: nqn.to_owned(), id: [id; 16] };
-        let options = ConnectOptions::new(SocketAddr::from(([127, 0, 0, 1], port)), subsystem, host);
+        let options =
+            ConnectOptions::new(SocketAddr::from(([127, 0, 0, 1], port)), subsystem, host);
         let options = ConnectOptions { keep_alive: Duration::from_secs(2), ..options };
         let (go, gone) = channel();
         let (connected, is_connected) = channel();
@@ -61,7 +62,11 @@ fn two_hosts_under_one_name_are_an_event_and_a_host_with_two_paths_is_none() {
         place.ok(&["events"]).contains("host_nqn_shared")
     });
     let events = place.json(&["events"]);
-    let shared = events.as_array().expect("events").iter().filter(|event| event["kind"] == "host_nqn_shared");
+    let shared = events
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter(|event| event["kind"] == "host_nqn_shared");
     let shared: Vec<_> = shared.collect();
     assert_eq!(shared.len(), 1, "{shared:?}");
     assert_eq!((&shared[0]["host"], &shared[0]["severity"]), (&CLONED.into(), &"warning".into()));
@@ -70,7 +75,11 @@ fn two_hosts_under_one_name_are_an_event_and_a_host_with_two_paths_is_none() {
         assert!(message.contains(part), "{message}");
     }
     let listed = place.ok(&["host", "list"]);
-    assert_eq!((listed.matches(CLONED).count(), listed.matches(MULTIPATH).count()), (2, 1), "{listed}");
+    assert_eq!(
+        (listed.matches(CLONED).count(), listed.matches(MULTIPATH).count()),
+        (2, 1),
+        "{listed}"
+    );
     paths.into_iter().chain(clones).for_each(Host::leave);
     daemon.terminate();
 }
@@ -83,7 +92,8 @@ fn a_state_directory_that_another_machine_has_used_is_an_event_with_both() {
     let text = fs::read_to_string(&file).expect("a state");
     let is_moved = |place: &Place| {
         let events = place.json(&["events"]);
-        let moved = events.as_array().expect("events").iter().find(|event| event["kind"] == "node_moved");
+        let moved =
+            events.as_array().expect("events").iter().find(|event| event["kind"] == "node_moved");
         moved.map(|event| event["message"].as_str().expect("a text").to_owned())
     };
     // As if the directory had been copied from a machine of that identity.
@@ -93,7 +103,9 @@ fn a_state_directory_that_another_machine_has_used_is_an_event_with_both() {
     if !["id", "hardware"].iter().any(|key| machine.contains_key(*key)) {
         return crate::support::skip("this machine has no identity");
     }
-    for key in ["id", "hardware"].into_iter().filter(|key| machine.contains_key(*key)).collect::<Vec<_>>() {
+    for key in
+        ["id", "hardware"].into_iter().filter(|key| machine.contains_key(*key)).collect::<Vec<_>>()
+    {
         machine.insert(key.to_owned(), other.into());
     }
     machine.insert("name".to_owned(), "elsewhere".into());
@@ -102,8 +114,10 @@ fn a_state_directory_that_another_machine_has_used_is_an_event_with_both() {
     let said = is_moved(&place).expect("it is told");
     let status = place.json(&["status"]);
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let (nqn, serial) =
-        (status["subsystem_nqn"].as_str().expect("a name"), status["serial"].as_str().expect("one"));
+    let (nqn, serial) = (
+        status["subsystem_nqn"].as_str().expect("a name"),
+        status["serial"].as_str().expect("one"),
+    );
     for part in ["'elsewhere'", &format!("'{here}'"), "0f0f0f0f", nqn, serial] {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }

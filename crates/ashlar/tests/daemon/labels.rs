@@ -23,9 +23,14 @@ fn a_pool_under_partition_tables_gets_its_labels_back() {
     let labelled = place.refused(&["drive", "label-restore", &drives[0], "--yes"]);
     assert_says(&labelled, &["0.img", "drive 0 of pool 'tank'", "nothing to restore"]);
     (0..3).for_each(|number| partition(&place.image(number)));
-    let import = ["pool", "import", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
-    let way_out = ["drive 0 of the Ashlar pool 'tank'", "label was overwritten by", "drive label-restore"];
-    assert_says(&place.refused(&import), &[&["none of the drives is a member"], &way_out[..]].concat());
+    let import =
+        ["pool", "import", "--drive", &drives[0], "--drive", &drives[1], "--drive", &drives[2]];
+    let way_out =
+        ["drive 0 of the Ashlar pool 'tank'", "label was overwritten by", "drive label-restore"];
+    assert_says(
+        &place.refused(&import),
+        &[&["none of the drives is a member"], &way_out[..]].concat(),
+    );
     assert_says(&place.ok(&["drive", "show", &drives[0]]), &way_out);
     let create = ["pool", "create", "other", "--level", "0", "--drive", &drives[0]];
     assert_says(&place.refused(&create), &way_out);
@@ -33,7 +38,10 @@ fn a_pool_under_partition_tables_gets_its_labels_back() {
     assert_says(&asked, &["GPT", "is lost", "drive 0 of pool 'tank'", "--yes"]);
     let some = place.run(&["drive", "label-restore", &drives[0], &place.file(8), "--yes"]);
     assert!(!some.status.success(), "there is no 8.img");
-    assert_says(&String::from_utf8_lossy(&some.stdout), &["0.img is drive 0 of the Ashlar pool 'tank'"]);
+    assert_says(
+        &String::from_utf8_lossy(&some.stdout),
+        &["0.img is drive 0 of the Ashlar pool 'tank'"],
+    );
     assert_says(&String::from_utf8_lossy(&some.stderr), &["8.img"]);
     let restored = place.ok(&["drive", "label-restore", &drives[1], &drives[2], "--yes"]);
     assert_says(&restored, &["2.img is drive 2 of the Ashlar pool 'tank'"]);
@@ -69,9 +77,15 @@ fn a_label_is_cleared_only_from_a_drive_that_no_open_pool_has() {
         &["in use by pool 'tank'"],
     );
     place.ok(&["pool", "export", "tank", "--yes"]);
-    assert_says(&place.ok(&["drive", "label-clear", &place.file(0), "--yes"]), &["pool 'tank'", "cleared"]);
+    assert_says(
+        &place.ok(&["drive", "label-clear", &place.file(0), "--yes"]),
+        &["pool 'tank'", "cleared"],
+    );
     // Nobody is asked whether nothing may be lost.
-    assert_says(&place.refused(&["drive", "label-clear", &place.file(0)]), &["0.img carries no label"]);
+    assert_says(
+        &place.refused(&["drive", "label-clear", &place.file(0)]),
+        &["0.img carries no label"],
+    );
     assert!(!place.ok(&["drive", "show", &place.file(0)]).contains("tank"));
     let others = [place.file(1), place.file(2)];
     place.ok(&["pool", "import", "--drive", &others[0], "--drive", &others[1], "--degraded"]);

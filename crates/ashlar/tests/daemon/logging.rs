@@ -51,7 +51,11 @@ fn connect(place: &Place, times: u64) {
     let options = options(place);
     on_reactor(async move {
         for _ in 0..times {
-            Controller::connect(options.clone()).await.expect("the daemon serves").disconnect().await;
+            Controller::connect(options.clone())
+                .await
+                .expect("the daemon serves")
+                .disconnect()
+                .await;
         }
     });
 }
@@ -96,7 +100,8 @@ fn a_daemon_whose_log_lies_on_a_full_file_system_serves_and_says_later_how_much_
         return skip("mounting a file system is not permitted here");
     };
     let log = disk.0.join("log");
-    let daemon = start(&place, "debug", File::options().create(true).append(true).open(&log).unwrap());
+    let daemon =
+        start(&place, "debug", File::options().create(true).append(true).open(&log).unwrap());
     disk.fill();
     connect(&place, CONNECTS);
     a_host_reads_and_writes(&place);
@@ -105,7 +110,9 @@ fn a_daemon_whose_log_lies_on_a_full_file_system_serves_and_says_later_how_much_
     disk.clear();
     place.wait_until("the log says what it lacks", |place| {
         connect(place, 1);
-        std::fs::read_to_string(&log).unwrap().contains(" lines dropped: standard error could not take them")
+        std::fs::read_to_string(&log)
+            .unwrap()
+            .contains(" lines dropped: standard error could not take them")
     });
     a_host_reads_and_writes(&place);
     daemon.terminate();
@@ -177,7 +184,13 @@ fn a_connect_that_is_refused_is_logged_with_its_host_and_the_reason() {
     named(None, Some("no name\u{1b}[31m"));
     let id = "host_id=07070707-0707-0707-0707-070707070707";
     let parts = [
-        vec!["the subsystem that it asks for is not this one", HOST, id, "peer=127.0.0.1:", elsewhere],
+        vec![
+            "the subsystem that it asks for is not this one",
+            HOST,
+            id,
+            "peer=127.0.0.1:",
+            elsewhere,
+        ],
         vec![
             "the name of the host is no NVMe qualified name",
             "host=no name\\x1b[31m",
@@ -207,13 +220,16 @@ fn hosts_that_connect_all_the_time_have_few_lines_and_are_counted() {
     connect(&place, 2000);
     let status = place.json(&["status"]);
     assert_eq!(status["host_connects"], 2000);
-    place.wait_until("all of them are gone", |place| place.json(&["status"])["host_disconnects"] == 2000);
+    place.wait_until("all of them are gone", |place| {
+        place.json(&["status"])["host_disconnects"] == 2000
+    });
     // What each look of the watcher finds differs, but whoever has come is told of, and has gone.
     let events = place.ok(&["events"]);
     let (come, gone) = (events.find("host_connected"), events.rfind("host_disconnected"));
     assert!(come.is_some() && come < gone, "{events}");
     daemon.terminate();
-    let intervals = since.elapsed().as_nanos().div_ceil(Duration::from_secs(10).as_nanos()) as usize;
+    let intervals =
+        since.elapsed().as_nanos().div_ceil(Duration::from_secs(10).as_nanos()) as usize;
     let said = std::fs::read_to_string(&log).unwrap();
     for line in ["host connected", "host disconnected"] {
         let lines = said.lines().filter(|said| said.contains(line)).count();

@@ -128,7 +128,11 @@ fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
         assert_eq!(place.drive_states("tank", lost)[0], "released");
         assert_eq!(place.pool_states("tank"), ["online", "reduced"]);
         let drives = place.json(&["drive", "list"]);
-        let online = drives.as_array().expect("drives").iter().filter(|drive| drive["states"][0] == "online");
+        let online = drives
+            .as_array()
+            .expect("drives")
+            .iter()
+            .filter(|drive| drive["states"][0] == "online");
         assert_eq!(online.count(), left);
         load.await_rounds();
     }
@@ -181,7 +185,10 @@ fn what_cannot_be_added_is_refused_with_the_reason_and_changes_nothing() {
     let cases = [
         (place.file(1), "in use by pool 'tank'"),
         (place.file(7), "holds"),
-        (format!("file:{},size=20MiB", place.image(8).display()), "a drive of this pool needs at least"),
+        (
+            format!("file:{},size=20MiB", place.image(8).display()),
+            "a drive of this pool needs at least",
+        ),
         (place.file(9), "there is no such file"),
     ];
     for (drive, why) in cases {
@@ -189,7 +196,10 @@ fn what_cannot_be_added_is_refused_with_the_reason_and_changes_nothing() {
         assert!(said.contains(why), "'{why}' is not in: {said}");
     }
     assert!(!place.image(8).exists(), "what was made for it is gone again");
-    assert_eq!(place.json(&["pool", "show", "tank"])["drives"].as_array().expect("drives").len(), 3);
+    assert_eq!(
+        place.json(&["pool", "show", "tank"])["drives"].as_array().expect("drives").len(),
+        3
+    );
     place.ok(&["pool", "add-drive", "tank", &place.file(7), "--force"]);
     assert_eq!(place.drive_states("tank", 3)[0], "online");
 }
@@ -229,9 +239,12 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     ];
     for taker in takers {
         let said = place.refused(taker);
-        for part in
-            [&lost, "drive-2 of pool 'tank'", "drive return tank/drive-2", "remove-drive tank drive-2"]
-        {
+        for part in [
+            &lost,
+            "drive-2 of pool 'tank'",
+            "drive return tank/drive-2",
+            "remove-drive tank drive-2",
+        ] {
             assert!(said.contains(part), "'{part}' is not in: {said}");
         }
     }
@@ -241,9 +254,14 @@ fn a_drive_is_given_up_on_demand_but_not_one_too_many() {
     let said = place.ok(&["drive", "fail", "tank/1", "--yes"]);
     assert!(said.contains("takes no writes until a drive is back"), "{said}");
     let states = place.pool_states("tank");
-    assert!(states.contains(&"read-only".to_owned()) && !states.contains(&"full".to_owned()), "{states:?}");
+    assert!(
+        states.contains(&"read-only".to_owned()) && !states.contains(&"full".to_owned()),
+        "{states:?}"
+    );
     let said = place.refused(&["drive", "fail", "tank/3", "--yes"]);
-    for part in ["1 drive is lost of pool 'tank'", "its level survives no more", "tank/drive-3 --force"] {
+    for part in
+        ["1 drive is lost of pool 'tank'", "its level survives no more", "tank/drive-3 --force"]
+    {
         assert!(said.contains(part), "'{part}' is not in: {said}");
     }
     let done = place.ok(&["drive", "fail", "tank/3", "--force", "--yes"]);

@@ -98,8 +98,8 @@ fn who_waits_for_the_removal_of_a_drive_that_is_lost_meanwhile_waits_until_it_is
     // same.
     place.ok(&["pool", "set", "tank", "recon-prio=1"]);
     let (waited, failed) = std::thread::scope(|scope| {
-        let waiter =
-            scope.spawn(|| place.run(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]));
+        let waiter = scope
+            .spawn(|| place.run(&["pool", "remove-drive", "tank", "drive-1", "--wait", "--yes"]));
         place.wait_until("it is on its way out", |place| !is_online(place, "drive-1"));
         let failed = place.run(&["drive", "fail", "tank/drive-1", "--yes"]);
         // So that who waits sees that it is lost, unless little of it is left or the machine stands
@@ -273,7 +273,9 @@ fn a_drive_comes_back_to_a_daemon_that_has_never_seen_it() {
     let said = place.ok(&["drive", "return", "tank/drive-1", "--at", &place.file(9)]);
     assert!(said.starts_with("tank/drive-1 is back as tank/drive-5; "), "{said}");
     assert!(said.contains(&format!("tank/{} names it", place.file(9))), "{said}");
-    place.wait_until("what it missed is restored", |place| !names(place).contains(&"drive-1".to_owned()));
+    place.wait_until("what it missed is restored", |place| {
+        !names(place).contains(&"drive-1".to_owned())
+    });
     // What was written while it was pulled may have a scrub look at it.
     place.wait_until("nothing else is to be done", |place| place.pool_states("tank") == ["online"]);
     Load::start(&place, volumes, 2).join();
@@ -312,7 +314,10 @@ fn a_pool_that_has_halted_stays_open_until_enough_of_its_drives_are_there() {
     let said = place.refused(&["drive", "return", "tank/drive-99"]);
     assert!(said.contains("has no drive 'drive-99'"), "{said}");
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
-    assert!(said.contains("2 of 5 drives are missing") && said.contains("stays open for reads"), "{said}");
+    assert!(
+        said.contains("2 of 5 drives are missing") && said.contains("stays open for reads"),
+        "{said}"
+    );
     assert!(said.contains("there is no such file"), "{said}");
     assert!(takes_nothing(&place), "{:?}", place.pool_states("tank"));
     for index in [0, GOES] {
@@ -342,7 +347,10 @@ fn a_pool_that_has_halted_goes_on_with_the_drive_that_was_lost_last() {
     pull_too_many(&place, &daemon, &[0]);
     push_in_again(&place, GOES);
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
-    assert!(said.contains("2 of 5 drives are missing") && said.contains("stays open for reads"), "{said}");
+    assert!(
+        said.contains("2 of 5 drives are missing") && said.contains("stays open for reads"),
+        "{said}"
+    );
     assert!(takes_nothing(&place), "{:?}", place.pool_states("tank"));
     push_in_again(&place, 0);
     place.ok(&["drive", "return", "tank/drive-0"]);
@@ -358,7 +366,9 @@ fn what_cannot_come_back_is_refused_with_the_reason() {
     place.create_pool("tank", 0..4);
     let said = place.refused(&["drive", "return", "tank/drive-1"]);
     assert!(
-        said.contains("tank/drive-1 works: the pool has not lost it. Pool 'tank' has lost no drive"),
+        said.contains(
+            "tank/drive-1 works: the pool has not lost it. Pool 'tank' has lost no drive"
+        ),
         "{said}"
     );
     fs::write(place.image(9), vec![0; 48 << 20]).expect("room");

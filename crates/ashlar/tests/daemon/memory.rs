@@ -64,7 +64,8 @@ struct Hosts {
 fn content(piece: u64, times: u64) -> AlignedBuf {
     let mut random = XorShift::new(piece << 32 | times);
     let mut data = AlignedBuf::stale(BLOCKS as usize * BLOCK_BYTES);
-    data.chunks_exact_mut(8).for_each(|place| place.copy_from_slice(&random.next_u64().to_le_bytes()));
+    data.chunks_exact_mut(8)
+        .for_each(|place| place.copy_from_slice(&random.next_u64().to_le_bytes()));
     data
 }
 
@@ -73,8 +74,10 @@ impl Hosts {
         let any = crate::hosts::options(place);
         let mut namespaces = Vec::new();
         for number in 1..=HOSTS {
-            let host =
-                HostIdentity { nqn: format!("nqn.2014-08.org.example:host-{number}"), id: [number; 16] };
+            let host = HostIdentity {
+                nqn: format!("nqn.2014-08.org.example:host-{number}"),
+                id: [number; 16],
+            };
             let queue_entries = u32::from(DEPTH) + 1;
             let options = ConnectOptions { host, io_queues: QUEUES, queue_entries, ..any.clone() };
             let controller = Controller::connect(options).await.expect("it connects");
@@ -114,7 +117,10 @@ impl Hosts {
         let write = async move |namespace: Namespace| {
             let piece = choose();
             let times = written.borrow()[piece as usize] + 1;
-            namespace.write(piece * BLOCKS, content(piece, times).freeze()).await.expect("it is written");
+            namespace
+                .write(piece * BLOCKS, content(piece, times).freeze())
+                .await
+                .expect("it is written");
             written.borrow_mut()[piece as usize] = times;
         };
         self.each(pieces, write).await;
@@ -183,7 +189,8 @@ async fn load_again(place: Rc<Place>, written: Rc<RefCell<Vec<u64>>>) {
 
 fn make_volume(place: &Place) {
     let drive = |index| format!("file:{},size=512MiB,sparse=on", place.image(index).display());
-    let drives: Vec<String> = (0..DRIVES).flat_map(|index| ["--drive".to_owned(), drive(index)]).collect();
+    let drives: Vec<String> =
+        (0..DRIVES).flat_map(|index| ["--drive".to_owned(), drive(index)]).collect();
     let mut create = vec!["pool", "create", "tank", "--level", "5"];
     create.extend(drives.iter().map(String::as_str));
     place.ok(&create);
@@ -206,7 +213,10 @@ fn the_least_memory_is_enough_for_the_largest_requests_of_several_hosts_at_once(
     let again = peak_bytes(&daemon);
     println!("resident at most: {:?} MiB", [loaded, replayed, again].map(|bytes| bytes >> 20));
     for peak in [loaded, again] {
-        assert!(peak > LOADED_BYTES_MIN, "it was hardly asked for anything: {peak} bytes were resident");
+        assert!(
+            peak > LOADED_BYTES_MIN,
+            "it was hardly asked for anything: {peak} bytes were resident"
+        );
         assert!(peak < MEMORY_BYTES_MIN, "{peak} bytes were resident");
     }
     daemon.terminate();

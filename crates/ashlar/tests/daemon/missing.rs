@@ -27,7 +27,10 @@ fn a_drive_that_is_late_is_waited_for_and_stays_a_member() {
     let mut daemon = place.spawn(place.serve_waiting(600));
     let mut said = BufReader::new(daemon.stderr()).lines();
     let waits = |line: &String| line.contains("late") && line.contains("1.img");
-    assert!(said.by_ref().map(Result::unwrap).any(|line| waits(&line)), "it says what it waits for");
+    assert!(
+        said.by_ref().map(Result::unwrap).any(|line| waits(&line)),
+        "it says what it waits for"
+    );
     bring_back(&place, 1);
     daemon.wait_for("READY=1");
     place.wait_until_opened();
@@ -61,15 +64,22 @@ fn where_too_many_drives_are_missing_each_is_named_with_the_reason() {
     let _daemon = place.start();
     let pool = place.json(&["pool", "list"])[0].clone();
     assert_eq!(pool["states"][0], "unavailable");
-    for unknown in
-        ["limit_bytes", "safe_to_write_bytes", "level", "compression_ratio", "counters", "out_of_space"]
-    {
+    for unknown in [
+        "limit_bytes",
+        "safe_to_write_bytes",
+        "level",
+        "compression_ratio",
+        "counters",
+        "out_of_space",
+    ] {
         assert_eq!(pool.get(unknown), Some(&serde_json::Value::Null), "{unknown}");
     }
     let problem = pool["problem"].as_str().unwrap();
-    for part in
-        ["2 of 4 drives are missing", "1.img: there is no such file", "3.img holds too little to be a drive"]
-    {
+    for part in [
+        "2 of 4 drives are missing",
+        "1.img: there is no such file",
+        "3.img holds too little to be a drive",
+    ] {
         assert!(problem.contains(part), "'{part}' is not in: {problem}");
     }
 }
@@ -86,7 +96,9 @@ fn who_waits_for_a_pool_that_is_not_open_is_told_so() {
     let _daemon = place.start();
     for verb in [&["pool", "rebuild", "tank", "--wait"][..], &["pool", "rebuild", "tank"]] {
         let said = place.refused(verb);
-        for part in ["pool 'tank' is not open", "1.img: there is no such file", "ashlar pool import"] {
+        for part in
+            ["pool 'tank' is not open", "1.img: there is no such file", "ashlar pool import"]
+        {
             assert!(said.contains(part), "'{part}' is not in: {said}");
         }
     }
@@ -103,7 +115,11 @@ fn a_mirror_of_two_that_has_lost_one_says_that_it_takes_no_writes() {
     fs::remove_file(place.image(1)).unwrap();
     place.wait_until("the loss is noticed", |place| states(place).contains(&"degraded".to_owned()));
     let pool = place.json(&["pool", "show", "tank"]);
-    assert_eq!(states(&place), ["degraded", "need-rebuild", "read-only"], "trimming would not help");
+    assert_eq!(
+        states(&place),
+        ["degraded", "need-rebuild", "read-only"],
+        "trimming would not help"
+    );
     assert_eq!(pool["safe_to_write_bytes"], 0);
     let problem = pool["problem"].as_str().unwrap();
     assert!(problem.contains("1 of 2 drives are left, and new data needs 2"), "{problem}");
@@ -126,7 +142,10 @@ fn a_drive_that_was_cut_is_told_from_the_drive_that_it_was() {
     assert!(said.contains(cut) && said.contains("--degraded"), "{said}");
     place.ok(&[&import[..], &["--degraded"]].concat());
     assert!(place.has_lost("tank", 1));
-    assert!(place.in_words(&["pool", "show", "tank"]).contains(cut), "it is said as long as it is so");
+    assert!(
+        place.in_words(&["pool", "show", "tank"]).contains(cut),
+        "it is said as long as it is so"
+    );
     let said = place.refused(&["drive", "return", "tank/drive-1", "--at", &place.file(1)]);
     assert!(said.contains(cut) && said.contains("ashlar pool replace"), "{said}");
     place.ok(&["pool", "replace", "tank", "drive-1", &place.drive(4)]);

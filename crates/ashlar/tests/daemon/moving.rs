@@ -114,7 +114,8 @@ fn a_pool_with_a_copy_of_a_drive_is_imported_once_the_copy_is_taken_away() {
 }
 
 #[test]
-fn what_is_left_of_a_dead_machines_pool_is_imported_when_that_is_said_and_what_was_forgotten_is_stale() {
+fn what_is_left_of_a_dead_machines_pool_is_imported_when_that_is_said_and_what_was_forgotten_is_stale()
+ {
     let (here, daemon, volumes) = filled(43);
     daemon.kill();
     let there = Place::new();
@@ -177,7 +178,11 @@ fn shared_drives(place: &Place) -> Option<(Vec<Loop>, Vec<Loop>)> {
 }
 
 fn with_drives<'a>(words: &[&'a str], drives: &'a [Loop]) -> Vec<&'a str> {
-    words.iter().copied().chain(drives.iter().flat_map(|drive| ["--drive", drive.0.as_str()])).collect()
+    words
+        .iter()
+        .copied()
+        .chain(drives.iter().flat_map(|drive| ["--drive", drive.0.as_str()]))
+        .collect()
 }
 
 fn make_shared(here: &Place, drives: &[Loop]) -> Vec<Volume> {

@@ -23,12 +23,18 @@ fn what_nobody_could_write_is_no_name_for_a_pool_or_a_volume() {
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
     let uuid = "6b1d5f9c-2a3e-4b7d-9c8f-0a1b2c3d4e5f";
     for name in [".", "..", ".hidden", "_x", "a b", uuid, &"x".repeat(65)] {
-        let created = place.refused(&[&["pool", "create", name, "--level", "5"], &drives[..]].concat());
+        let created =
+            place.refused(&[&["pool", "create", name, "--level", "5"], &drives[..]].concat());
         assert_says(&created, &[name, RULE]);
-        let body = serde_json::json!({ "name": name, "level": "5", "drives": ["mem:64MiB"] }).to_string();
+        let body =
+            serde_json::json!({ "name": name, "level": "5", "drives": ["mem:64MiB"] }).to_string();
         assert_says(&place.request("POST", "/api/v1/pools", &body), &["400", "invalid_name", RULE]);
-        let body = serde_json::json!({ "pool": "tank", "name": name, "size_bytes": 1 << 24 }).to_string();
-        assert_says(&place.request("POST", "/api/v1/volumes", &body), &["400", "invalid_name", RULE]);
+        let body =
+            serde_json::json!({ "pool": "tank", "name": name, "size_bytes": 1 << 24 }).to_string();
+        assert_says(
+            &place.request("POST", "/api/v1/volumes", &body),
+            &["400", "invalid_name", RULE],
+        );
         let body = serde_json::json!({ "name": name }).to_string();
         let renamed = place.request("PATCH", "/api/v1/volumes/tank/v0", &body);
         assert_says(&renamed, &["400", "invalid_name", RULE]);

@@ -15,7 +15,10 @@ fn drives(place: &Place) -> Vec<Value> {
 /// A pool on files that have these names within the place.
 fn create_on(place: &Place, names: &[&str]) {
     let spec = |name: &&str| {
-        format!("file:{},size=48MiB,sparse=on", place.path(name).display().to_string().replace(',', "\\,"))
+        format!(
+            "file:{},size=48MiB,sparse=on",
+            place.path(name).display().to_string().replace(',', "\\,")
+        )
     };
     let drives: Vec<String> = names.iter().map(spec).collect();
     let drives: Vec<&str> = drives.iter().flat_map(|drive| ["--drive", drive]).collect();
@@ -46,7 +49,11 @@ fn a_drive_that_is_lost_comes_back_by_the_place_that_pool_show_lists() {
             daemon.terminate();
             daemon = place.start();
         }
-        assert!(ashlar_volume::is_at(&where_is(&place, "drive-1"), &place.file(1)), "{:?}", drives(&place));
+        assert!(
+            ashlar_volume::is_at(&where_is(&place, "drive-1"), &place.file(1)),
+            "{:?}",
+            drives(&place)
+        );
         fs::rename(place.aside(1), place.image(1)).expect("a file");
         place.ok(&["drive", "return", &format!("tank/{prefix}{}", place.image(1).display())]);
         place.wait_until("it is back", |place| place.pool_states("tank") == ["online"]);
@@ -88,7 +95,10 @@ fn lives_with(name: &str, other: &str) {
     let table = place.ok(&["drive", "list"]);
     let drives = table.lines().filter(|line| line.trim_start().starts_with("drive-"));
     assert_eq!(drives.count(), 3, "{table}");
-    assert!(!table.contains('\u{1b}') && table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(
+        !table.contains('\u{1b}') && table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
     daemon.terminate();
     let daemon = place.start();
     assert_eq!(place.pool_states("tank"), ["online"]);

@@ -25,8 +25,8 @@ fn refused(place: &Place, drives: &[&str]) -> String {
     let more = [place.drive(20), place.drive(21)];
     let drives = drives.iter().copied().chain(more.iter().map(String::as_str));
     let drives: Vec<&str> = drives.flat_map(|drive| ["--drive", drive]).collect();
-    let said =
-        place.refused(&[&["pool", "create", "other", "--level", "5", "--force"][..], &drives].concat());
+    let said = place
+        .refused(&[&["pool", "create", "other", "--level", "5", "--force"][..], &drives].concat());
     assert!([20, 21].iter().all(|index| !place.image(*index).exists()), "a file was made");
     said
 }
@@ -76,16 +76,19 @@ fn a_drive_of_a_pool_is_not_taken_under_another_name() {
     place.create_pool("tank", 0..3);
     place.create_pool("dozer", 3..6);
     place.ok(&["pool", "spare", "add", "dozer", &place.drive(6)]);
-    let Some(member) = Loop::over(&place.image(1)) else { return skip("there are no loop devices") };
+    let Some(member) = Loop::over(&place.image(1)) else {
+        return skip("there are no loop devices");
+    };
     let spare = Loop::over(&place.image(6)).expect("a loop device");
     let verbs: [&[&str]; 3] = [
         &["pool", "add-drive", "tank"],
         &["pool", "replace", "dozer", "drive-0"],
         &["pool", "spare", "add", "tank"],
     ];
-    for (device, image, whose) in
-        [(&member.0, place.image(1), "pool 'tank'"), (&spare.0, place.image(6), "spare of pool 'dozer'")]
-    {
+    for (device, image, whose) in [
+        (&member.0, place.image(1), "pool 'tank'"),
+        (&spare.0, place.image(6), "spare of pool 'dozer'"),
+    ] {
         for verb in verbs {
             let said = place.refused(&[verb, &[device, "--force"]].concat());
             for part in [device.as_str(), &image.display().to_string(), whose] {
@@ -110,7 +113,8 @@ struct Mounted {
 impl Mounted {
     /// `None`: this machine makes or mounts none.
     fn over(image: &Path, at: &Path) -> Option<Self> {
-        let runs = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        let runs =
+            |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
         let device = Loop::over(image)?;
         fs::create_dir(at).expect("room");
         let is_made = runs(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&device.0));

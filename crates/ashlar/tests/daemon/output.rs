@@ -8,8 +8,14 @@ use crate::support::{Place, text};
 
 const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
 /// What can be asked without a daemon.
-const WITHOUT_DAEMON: [&str; 6] =
-    ["completions bash", "completions fish", "--help", "--version", "pool create --help", "help volume"];
+const WITHOUT_DAEMON: [&str; 6] = [
+    "completions bash",
+    "completions fish",
+    "--help",
+    "--version",
+    "pool create --help",
+    "help volume",
+];
 /// What prints something and changes nothing. One test does it beside a daemon with a pool and a
 /// volume.
 const WITH_DAEMON: [&str; 11] = [
@@ -57,7 +63,10 @@ fn assert_failed(place: &Place, line: &str) {
     let Output { status, stderr, .. } = ended(ashlar(place, line).stdout(full()));
     let said = text(&stderr);
     assert_eq!(status.code(), Some(1), "{line}: {said}");
-    assert!(said.contains("cannot write to standard output: No space left on device"), "{line}: {said}");
+    assert!(
+        said.contains("cannot write to standard output: No space left on device"),
+        "{line}: {said}"
+    );
 }
 
 fn with_volume(place: &Place) -> crate::support::Daemon {
@@ -105,7 +114,8 @@ fn a_demonstration_that_nobody_watches_ends_and_leaves_its_pool_whole() {
     let state = place.path("demo");
     let line = format!("demo --listen 127.0.0.1:0 --discovery none --state {}", state.display());
     let watched = || {
-        let output = ended(ashlar(&place, &format!("{line} --seconds 1 --once")).stdout(Stdio::piped()));
+        let output =
+            ended(ashlar(&place, &format!("{line} --seconds 1 --once")).stdout(Stdio::piped()));
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };

@@ -23,7 +23,10 @@ fn a_drive_that_may_not_be_opened_is_named_with_the_way_out() {
     drives.iter().for_each(|drive| create.extend(["--drive", drive]));
     let said = place.refused(&create);
     let image = place.image(1).display().to_string();
-    assert!(said.contains(&format!("{image}: permission denied")) && said.contains("group disk"), "{said}");
+    assert!(
+        said.contains(&format!("{image}: permission denied")) && said.contains("group disk"),
+        "{said}"
+    );
     fs::set_permissions(place.image(1), Permissions::from_mode(0o600)).unwrap();
     place.ok(&create);
 }
@@ -37,7 +40,10 @@ fn a_state_directory_that_may_not_be_written_is_named() {
     place.give_to_unprivileged(&state);
     fs::set_permissions(&state, Permissions::from_mode(0o0)).unwrap();
     let said = refused(serve);
-    assert!(said.contains(&state.display().to_string()) && said.contains("ermission denied"), "{said}");
+    assert!(
+        said.contains(&state.display().to_string()) && said.contains("ermission denied"),
+        "{said}"
+    );
     fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();
 }
 
@@ -51,11 +57,18 @@ fn the_socket_is_the_owners_alone() {
     }
     // Somebody else needs to reach the binary and the socket before being refused there.
     let binary = place.path("binary");
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_ashlar")).arg(&binary).status().unwrap();
+    let copied =
+        Command::new("cp").arg(env!("CARGO_BIN_EXE_ashlar")).arg(&binary).status().unwrap();
     assert!(copied.success());
     fs::set_permissions(place.path(""), Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(binary);
-    command.arg("--socket").arg(place.socket()).arg("status").uid(NOBODY).gid(NOBODY).current_dir("/");
+    command
+        .arg("--socket")
+        .arg(place.socket())
+        .arg("status")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .current_dir("/");
     let said = refused(command);
     assert!(said.contains("permission denied"), "{said}");
 }

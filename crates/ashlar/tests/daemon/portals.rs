@@ -38,7 +38,8 @@ fn host() -> HostIdentity {
 }
 
 fn connect(address: SocketAddr, subsystem: &str) {
-    let options = ConnectOptions { io_queues: 1, ..ConnectOptions::new(address, subsystem, host()) };
+    let options =
+        ConnectOptions { io_queues: 1, ..ConnectOptions::new(address, subsystem, host()) };
     let connect = async move {
         Controller::connect(options).await.expect("the daemon serves").disconnect().await;
     };
@@ -48,7 +49,8 @@ fn connect(address: SocketAddr, subsystem: &str) {
 /// Where the discovery service at `address` says that something is.
 fn discovered(address: SocketAddr) -> Vec<SocketAddr> {
     let ask = async move { discover(address, host()).await.expect("the daemon serves") };
-    let found = ashlar_reactor::run(ashlar_reactor::Config::default(), ask).expect("a reactor starts");
+    let found =
+        ashlar_reactor::run(ashlar_reactor::Config::default(), ask).expect("a reactor starts");
     found.into_iter().map(|found| found.address).collect()
 }
 
@@ -87,8 +89,9 @@ fn a_port_that_is_in_use_is_refused_with_the_program_that_has_it() {
             }
             let said = refused(command);
             let (port, pid) = (address.port(), std::process::id());
-            let expected =
-                format!("cannot listen on {address}: port {port} is in use there by process {pid} (");
+            let expected = format!(
+                "cannot listen on {address}: port {port} is in use there by process {pid} ("
+            );
             assert!(said.contains(&expected), "{said}");
         }
     }

@@ -30,7 +30,12 @@ fn widened(place: &Place, seed: u64) -> (Daemon, Vec<Volume>) {
 }
 
 fn states(pool: &Value) -> Vec<&str> {
-    pool["states"].as_array().expect("a list").iter().map(|state| state.as_str().expect("a word")).collect()
+    pool["states"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|state| state.as_str().expect("a word"))
+        .collect()
 }
 
 #[test]
@@ -39,7 +44,8 @@ fn what_a_pool_holds_is_spread_over_drives_that_were_added_under_load() {
     let (daemon, volumes) = widened(&place, 51);
     let mut load = Load::start(&place, volumes, 2);
     load.await_rounds();
-    let collected = |pool: &Value| pool["counters"]["segments_collected"].as_u64().expect("a count");
+    let collected =
+        |pool: &Value| pool["counters"]["segments_collected"].as_u64().expect("a count");
     let before = collected(&place.json(&["pool", "show", "tank"]));
     let done = place.json(&["pool", "rebalance", "tank", "--wait"]);
     assert_eq!((states(&done), &done["rebalance"]), (vec!["online"], &Value::Null), "{done}");

@@ -45,7 +45,10 @@ fn a_pool_gets_another_name_under_load_and_keeps_it() {
     place.create_pool("tank", 4..7);
     place.ok(&["pool", "export", "dozer", "--yes"]);
     place.ok(&["pool", "import", "dozer", "--drive", &place.path("").display().to_string()]);
-    assert_eq!((names(&place), uuid(&place, "dozer")), (vec!["dozer".to_owned(), "tank".to_owned()], before));
+    assert_eq!(
+        (names(&place), uuid(&place, "dozer")),
+        (vec!["dozer".to_owned(), "tank".to_owned()], before)
+    );
     drop(volumes);
     daemon.terminate();
 }
@@ -75,7 +78,8 @@ fn of_two_pools_of_one_name_one_is_imported_under_another() {
     let first = uuid(&place, "tank");
     place.ok(&["pool", "export", "tank", "--yes"]);
     place.create_pool("tank", 3..6);
-    let drives: Vec<String> = (0..3).flat_map(|index| ["--drive".to_owned(), place.file(index)]).collect();
+    let drives: Vec<String> =
+        (0..3).flat_map(|index| ["--drive".to_owned(), place.file(index)]).collect();
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
     let said = place.refused(&[&["pool", "import"][..], &drives].concat());
     assert!(said.contains("--name") && said.contains("pool rename"), "{said}");

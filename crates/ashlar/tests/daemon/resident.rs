@@ -76,18 +76,24 @@ fn is_given_back_by(reactors: usize) {
     let place = Place::new();
     let daemon = place.start_configured(&format!("reactors = {reactors}\n{CONFIG}"));
     let drive = |index| format!("file:{},size=512MiB,sparse=on", place.image(index).display());
-    let drives: Vec<String> = (0..DRIVES).flat_map(|index| ["--drive".to_owned(), drive(index)]).collect();
+    let drives: Vec<String> =
+        (0..DRIVES).flat_map(|index| ["--drive".to_owned(), drive(index)]).collect();
     let mut create = vec!["pool", "create", "tank", "--level", "5"];
     create.extend(drives.iter().map(String::as_str));
     place.ok(&create);
     place.ok(&["volume", "create", "tank/v0", "--size", "512MiB", "--allow", "any"]);
-    let options = ConnectOptions { io_queues: 4, queue_entries: 128, ..crate::hosts::options(&place) };
+    let options =
+        ConnectOptions { io_queues: 4, queue_entries: 128, ..crate::hosts::options(&place) };
     run(Config::default(), async {
         let host = Controller::connect(options).await.expect("it connects");
         let namespace = host.namespace(1).await.expect("it is there");
         load(namespace.clone()).await;
         let most = memory_bytes(&daemon, "VmHWM:");
-        assert!(most > IDLE_BYTES_MAX + MAP_BYTES, "the test would not notice: {} MiB at most", most >> 20);
+        assert!(
+            most > IDLE_BYTES_MAX + MAP_BYTES,
+            "the test would not notice: {} MiB at most",
+            most >> 20
+        );
         await_idle_memory(&daemon).await;
         println!("{} MiB at most, {} MiB then", most >> 20, memory_bytes(&daemon, "VmRSS:") >> 20);
         // What was given back is taken anew.

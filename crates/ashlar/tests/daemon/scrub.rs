@@ -22,7 +22,14 @@ const SECTOR_BYTES: usize = 4096;
 fn written(place: &Place, seed: u64) -> (Daemon, Volume) {
     let daemon = place.start();
     place.create_pool("tank", 0..DRIVES);
-    place.ok(&["pool", "set", "tank", "scrub-prio=100", "scrub-interval=off", "fault-threshold=off"]);
+    place.ok(&[
+        "pool",
+        "set",
+        "tank",
+        "scrub-prio=100",
+        "scrub-interval=off",
+        "fault-threshold=off",
+    ]);
     let size = (BLOCKS * 4096).to_string();
     place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
     let mut load = Load::start(place, vec![Volume::new("tank/v0", BLOCKS, seed)], 1);
@@ -67,11 +74,19 @@ fn a_scrub_names_the_drive_that_held_wrong_bytes_and_leaves_none_of_them() {
     let found = scrub(&place);
     let wrong = found["wrong"].as_u64().expect("a count");
     assert!((1..=spoiled).contains(&wrong), "of {spoiled}: {found}");
-    assert_eq!((&found["states"][0], &found["done_percent"]), (&"finished".into(), &100.0.into()), "{found}");
+    assert_eq!(
+        (&found["states"][0], &found["done_percent"]),
+        (&"finished".into(), &100.0.into()),
+        "{found}"
+    );
     assert_eq!((&found["repaired"], &found["unrepaired"]), (&wrong.into(), &0.into()), "{found}");
     let name = place.json(&["pool", "show", "tank"])["drives"][CORRUPTED]["name"].clone();
     let drives = found["drives"].as_array().expect("a list");
-    assert_eq!((drives.len(), &drives[0]["name"], &drives[0]["wrong"]), (1, &name, &wrong.into()), "{found}");
+    assert_eq!(
+        (drives.len(), &drives[0]["name"], &drives[0]["wrong"]),
+        (1, &name, &wrong.into()),
+        "{found}"
+    );
     let told = place.in_words(&["events"]);
     for part in ["scrub_finished", &format!("{wrong} wrong"), &place.file(CORRUPTED)] {
         assert!(told.contains(part), "'{part}' is not in: {told}");
@@ -87,12 +102,19 @@ fn a_scrub_names_the_drive_that_held_wrong_bytes_and_leaves_none_of_them() {
     assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["drives"], found["drives"]);
     // Nothing is left to be found, and any other drive may go.
     let again = scrub(&place);
-    assert_eq!((&again["wrong"], &again["drives"]), (&0.into(), &Value::Array(Vec::new())), "{again}");
+    assert_eq!(
+        (&again["wrong"], &again["drives"]),
+        (&0.into(), &Value::Array(Vec::new())),
+        "{again}"
+    );
     fs::remove_file(place.image(0)).expect("a file");
     let volume = use_volume(&place, volume, 2);
     daemon.terminate();
     let daemon = place.start();
-    assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["checked_bytes"], again["checked_bytes"]);
+    assert_eq!(
+        place.json(&["pool", "show", "tank"])["scrub"]["checked_bytes"],
+        again["checked_bytes"]
+    );
     use_volume(&place, volume, 3);
     daemon.terminate();
 }
@@ -127,7 +149,8 @@ fn what_hosts_read_is_made_right_without_a_scrub() {
     let place = Place::new();
     let (daemon, volume) = written(&place, 22);
     assert!(spoil_chunks(&place) > 0);
-    let healed = |place: &Place| place.json(&["pool", "show", "tank"])["counters"]["sectors_healed"].clone();
+    let healed =
+        |place: &Place| place.json(&["pool", "show", "tank"])["counters"]["sectors_healed"].clone();
     assert_eq!(healed(&place), 0);
     use_volume(&place, volume, 2);
     place.wait_until("something is repaired", |place| healed(place) != 0);
@@ -135,17 +158,22 @@ fn what_hosts_read_is_made_right_without_a_scrub() {
 }
 
 #[test]
-fn a_drive_that_returns_wrong_bytes_too_often_is_given_up_and_what_it_held_restored_on_the_others() {
+fn a_drive_that_returns_wrong_bytes_too_often_is_given_up_and_what_it_held_restored_on_the_others()
+{
     let place = Place::new();
     let (daemon, volume) = written(&place, 24);
     place.ok(&["pool", "set", "tank", "fault-threshold=5", "recon-prio=1"]);
     assert!(spoil_chunks(&place) > 0);
     place.json(&["pool", "scrub", "tank"]);
-    let why = |place: &Place| place.json(&["pool", "show", "tank"])["drives"][CORRUPTED]["problem"].clone();
+    let why = |place: &Place| {
+        place.json(&["pool", "show", "tank"])["drives"][CORRUPTED]["problem"].clone()
+    };
     place.wait_until("the drive is given up", |place| why(place) != Value::Null);
     assert_eq!(why(&place), "it refused reads or gave wrong bytes 5 times within 10 minutes");
     place.ok(&["pool", "set", "tank", "recon-prio=100"]);
-    place.wait_until("the others have it all", |place| place.pool_states("tank") == ["online", "reduced"]);
+    place.wait_until("the others have it all", |place| {
+        place.pool_states("tank") == ["online", "reduced"]
+    });
     assert_eq!(place.json(&["pool", "show", "tank"])["fault_threshold"], 5);
     // It is as good as gone, so that another one may go.
     fs::remove_file(place.image(CORRUPTED)).expect("a file");

@@ -61,7 +61,8 @@ fn no_signal_that_can_be_caught_ends_the_daemon_without_order() {
     let daemon = place.start();
     let handled = handled(&daemon);
     let missed = (1..=64).filter(|number| handled & 1 << (number - 1) == 0);
-    let missed: Vec<u32> = missed.filter(|it| !NOT_CAUGHT.contains(it) && !HARMLESS.contains(it)).collect();
+    let missed: Vec<u32> =
+        missed.filter(|it| !NOT_CAUGHT.contains(it) && !HARMLESS.contains(it)).collect();
     assert!(missed.is_empty(), "these end it: {missed:?}");
     daemon.terminate();
 }
@@ -150,7 +151,9 @@ fn a_daemon_that_still_starts_obeys_signals() {
     let mut daemon = place.spawn(place.serve_waiting(3600));
     let hangup = 1_u64 << (Signal::HUP.as_raw() - 1);
     let last = 1_u64 << 63;
-    place.wait_until("it listens for signals", |_| handled(&daemon) & (hangup | last) == hangup | last);
+    place.wait_until("it listens for signals", |_| {
+        handled(&daemon) & (hangup | last) == hangup | last
+    });
     send(&daemon, Signal::HUP);
     send(&daemon, Signal::USR1);
     fs::rename(place.path("away"), place.image(0)).expect("it is there");

@@ -22,8 +22,10 @@ const SLOW_PROFILE: &str = "rotational = false\nparallel = 8\nread-us = 30000\nw
 /// A pool of level 5 whose drives are like these models, with a volume in it.
 fn pool_of(place: &Place, model: impl Fn(usize) -> String) -> Daemon {
     let daemon = place.start();
-    let drives = (0..DRIVES).map(|drive| format!("--drive={},model={}", place.drive(drive), model(drive)));
-    let create = ["pool", "create", "tank", "--level", "5"].map(str::to_owned).into_iter().chain(drives);
+    let drives =
+        (0..DRIVES).map(|drive| format!("--drive={},model={}", place.drive(drive), model(drive)));
+    let create =
+        ["pool", "create", "tank", "--level", "5"].map(str::to_owned).into_iter().chain(drives);
     place.ok(&create.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>());
     let size = (BLOCKS * 4096).to_string();
     place.ok(&["volume", "create", "tank/v0", "--size", &size, "--allow", "any"]);
@@ -40,14 +42,18 @@ fn a_drive_that_is_much_slower_than_its_peers_is_named_and_read_around() {
     let profile = place.path("slow.toml");
     fs::write(&profile, SLOW_PROFILE).expect("room");
     let slow = profile.display().to_string();
-    let daemon = pool_of(&place, |drive| if drive == BAD { slow.clone() } else { "nvme-gen4".to_owned() });
+    let daemon =
+        pool_of(&place, |drive| if drive == BAD { slow.clone() } else { "nvme-gen4".to_owned() });
     let load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 61)], 1);
-    let is_slow =
-        |place: &Place, drive| place.drive_states("tank", drive).iter().any(|state| state == "slow");
+    let is_slow = |place: &Place, drive| {
+        place.drive_states("tank", drive).iter().any(|state| state == "slow")
+    };
     place.wait_until("the slow drive is named", |place| is_slow(place, BAD));
     assert!((0..DRIVES).all(|drive| drive == BAD || !is_slow(&place, drive)));
     let spared = |place: &Place| {
-        place.json(&["pool", "show", "tank"])["counters"]["blocks_spared"].as_u64().expect("a count")
+        place.json(&["pool", "show", "tank"])["counters"]["blocks_spared"]
+            .as_u64()
+            .expect("a count")
     };
     place.wait_until("reads go around it", |place| spared(place) > 0);
     let told = place.ok(&["events"]);

@@ -22,7 +22,9 @@ fn spares(place: &Place) -> Vec<String> {
 
 fn is_member(place: &Place, index: usize) -> bool {
     let drives = shown(place)["drives"].as_array().expect("drives").clone();
-    drives.iter().any(|drive| drive["spec"] == place.drive(index).as_str() && drive["states"][0] == "online")
+    drives
+        .iter()
+        .any(|drive| drive["spec"] == place.drive(index).as_str() && drive["states"][0] == "online")
 }
 
 fn is_named(place: &Place, name: &str) -> bool {
@@ -55,7 +57,10 @@ fn a_spare_is_taken_for_each_drive_that_is_lost() {
     place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
     place.wait_until("the second spare is taken", |place| is_member(place, DRIVES + 1));
     place.ok(&["pool", "rebuild", "tank", "--wait"]);
-    assert_eq!((spares(&place), place.pool_states("tank")), (Vec::new(), vec!["online".to_owned()]));
+    assert_eq!(
+        (spares(&place), place.pool_states("tank")),
+        (Vec::new(), vec!["online".to_owned()])
+    );
     let kinds = event_kinds(&place);
     assert_eq!(kinds.iter().filter(|kind| *kind == "spare_taken").count(), 2, "{kinds:?}");
     assert!(kinds.contains(&"spares_used_up".to_owned()), "{kinds:?}");
@@ -98,7 +103,10 @@ fn a_spare_whose_name_leads_to_another_drive_is_left_alone() {
     place.create_pool("tank", 0..DRIVES);
     place.ok(&["pool", "spare", "add", "tank", &place.drive(DRIVES)]);
     let other = place.path("other.img");
-    fs::File::create(&other).unwrap().set_len(place.image(DRIVES).metadata().unwrap().len()).unwrap();
+    fs::File::create(&other)
+        .unwrap()
+        .set_len(place.image(DRIVES).metadata().unwrap().len())
+        .unwrap();
     fs::rename(&other, place.image(DRIVES)).unwrap();
     place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
     let problem = |place: &Place| shown(place)["spares"][0]["problem"].as_str().map(str::to_owned);
@@ -106,7 +114,10 @@ fn a_spare_whose_name_leads_to_another_drive_is_left_alone() {
     let why = problem(&place).unwrap();
     assert!(why.contains("leads to another drive than the one that became a spare"), "{why}");
     assert!(!is_member(&place, DRIVES));
-    assert!(fs::read(place.image(DRIVES)).unwrap().iter().all(|byte| *byte == 0), "nothing is written to it");
+    assert!(
+        fs::read(place.image(DRIVES)).unwrap().iter().all(|byte| *byte == 0),
+        "nothing is written to it"
+    );
     place.ok(&["pool", "spare", "remove", "tank", &place.drive(DRIVES)]);
     place.ok(&["pool", "spare", "add", "tank", &place.drive(DRIVES)]);
     place.wait_until("the spare is taken", |place| is_member(place, DRIVES));
@@ -253,7 +264,8 @@ fn a_drive_may_be_a_spare_if_it_may_come_for_another_one() {
         }
         let name = shown(&place)["drives"][0]["name"].as_str().expect("a name").to_owned();
         let replaced = place.run(&["pool", "replace", "tank", &name, &drive, "--wait"]);
-        let (said, other) = (crate::support::text(&spare.stderr), crate::support::text(&replaced.stderr));
+        let (said, other) =
+            (crate::support::text(&spare.stderr), crate::support::text(&replaced.stderr));
         assert_eq!(is_spare, replaced.status.success(), "{bytes}: {said} {other}");
         assert_eq!(is_spare, bytes > 32 << 20, "{bytes}: {said}");
         assert!(is_spare || (said == other && said.contains("needs at least")), "{said} {other}");

@@ -157,7 +157,10 @@ fn a_node_starts_with_a_full_state_directory_and_remembers_all_once_there_is_roo
             "that pool 'old' is no longer one of this node",
         ],
     );
-    assert_says(&place.in_words(&["pool", "show", "dozer"]), &["which drives pool 'dozer' has now"]);
+    assert_says(
+        &place.in_words(&["pool", "show", "dozer"]),
+        &["which drives pool 'dozer' has now"],
+    );
     disk.clear();
     // With the next change: a volume that is new.
     place.ok(&create_volume("dozer/v2"));
@@ -172,13 +175,16 @@ fn a_node_starts_with_a_full_state_directory_and_remembers_all_once_there_is_roo
 }
 
 #[test]
-fn a_state_directory_that_fills_up_later_refuses_new_volumes_and_is_written_by_itself_once_there_is_room() {
+fn a_state_directory_that_fills_up_later_refuses_new_volumes_and_is_written_by_itself_once_there_is_room()
+ {
     let Some((place, disk)) = with_disk() else { return };
     let daemon = start(&place, &disk.0);
     let volumes = filled(&place);
     place.create_pool("old", 10..13);
-    let drives: Vec<String> = (10..13).flat_map(|nth| ["--drive".to_owned(), place.file(nth)]).collect();
-    let import: Vec<&str> = ["pool", "import"].into_iter().chain(drives.iter().map(String::as_str)).collect();
+    let drives: Vec<String> =
+        (10..13).flat_map(|nth| ["--drive".to_owned(), place.file(nth)]).collect();
+    let import: Vec<&str> =
+        ["pool", "import"].into_iter().chain(drives.iter().map(String::as_str)).collect();
     place.ok(&["pool", "export", "old", "--yes"]);
     let mut load = Load::start(&place, volumes, 9);
     disk.fill();
@@ -206,7 +212,8 @@ fn a_state_directory_that_fills_up_later_refuses_new_volumes_and_is_written_by_i
 }
 
 #[test]
-fn a_node_starts_with_a_read_only_state_directory_which_one_daemon_has_and_is_repaired_by_a_remount() {
+fn a_node_starts_with_a_read_only_state_directory_which_one_daemon_has_and_is_repaired_by_a_remount()
+ {
     let Some((place, disk)) = with_disk() else { return };
     let daemon = start(&place, &disk.0);
     let (volumes, identity_before) = (filled(&place), identity(&place));
@@ -286,7 +293,10 @@ fn a_pool_that_is_known_is_imported_while_the_state_directory_cannot_be_written(
     let drives = [at(0), at(1), place.file(2)];
     let drives = drives.iter().flat_map(|drive| ["--drive", drive.as_str()]);
     let said = place.ok(&["pool", "import", "tank"].into_iter().chain(drives).collect::<Vec<_>>());
-    assert_says(&said, &["pool 'tank' is opened", "note: a start of the daemon would not know which drives"]);
+    assert_says(
+        &said,
+        &["pool 'tank' is opened", "note: a start of the daemon would not know which drives"],
+    );
     checked(&place, volumes);
 }
 
@@ -299,7 +309,9 @@ fn a_state_directory_that_is_removed_is_made_again_and_the_socket_in_it() {
     let (volumes, identity_before) = (filled(&place), identity(&place));
     // At once, whatever the daemon writes there meanwhile.
     fs::rename(&state, place.path("aside")).expect("it is there");
-    place.wait_until("nobody writes there any more", |place| fs::remove_dir_all(place.path("aside")).is_ok());
+    place.wait_until("nobody writes there any more", |place| {
+        fs::remove_dir_all(place.path("aside")).is_ok()
+    });
     place.wait_until("commands are answered", |place| place.run(&["status"]).status.success());
     place.ok(&["pool", "add-drive", "tank", &place.drive(3)]);
     assert_eq!(warnings(&place), [""; 0]);

@@ -75,7 +75,9 @@ fn a_panic_stops_its_pool_alone_and_the_pool_opens_again_with_all_that_it_had() 
         let events = place.json(&["events"]);
         let events = events.as_array().expect("a list").iter();
         let mut texts = events.filter(|event| event["object"] == "ill" || event["pool"] == "ill");
-        texts.any(|event| event["message"].as_str().is_some_and(|text| text.contains("that was asked for")))
+        texts.any(|event| {
+            event["message"].as_str().is_some_and(|text| text.contains("that was asked for"))
+        })
     });
     load.await_rounds();
     let well = load.join().0;
@@ -121,7 +123,8 @@ const END_SECONDS: &str = "1750000000";
 /// it opens the pool.
 fn leave_mark_of_opening(place: &Place, uuid: &str) {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("Linux has it");
-    fs::write(place.path(&format!("opening-{uuid}")), format!("{END_SECONDS} {boot}")).expect("room");
+    fs::write(place.path(&format!("opening-{uuid}")), format!("{END_SECONDS} {boot}"))
+        .expect("room");
 }
 
 #[test]
@@ -130,7 +133,8 @@ fn a_daemon_that_ends_twice_without_a_word_while_it_opens_a_pool_starts_with_tha
     let daemon = place.start();
     let ill = filled(&place, "ill", 0..DRIVES, 91);
     let well = filled(&place, "well", DRIVES..2 * DRIVES, 92);
-    let uuid = place.json(&["pool", "show", "ill"])["uuid"].as_str().expect("it has one").to_owned();
+    let uuid =
+        place.json(&["pool", "show", "ill"])["uuid"].as_str().expect("it has one").to_owned();
     daemon.kill();
     leave_mark_of_opening(&place, &uuid);
     let daemon = place.start();
@@ -143,7 +147,11 @@ fn a_daemon_that_ends_twice_without_a_word_while_it_opens_a_pool_starts_with_tha
         (place.pool_states("ill"), place.pool_states("well")),
         (vec!["unavailable".to_owned()], vec!["online".to_owned()])
     );
-    assert!(problem(&place).contains("its opening has ended the daemon twice"), "{}", problem(&place));
+    assert!(
+        problem(&place).contains("its opening has ended the daemon twice"),
+        "{}",
+        problem(&place)
+    );
     place.ok(&["pool", "import", "ill"]);
     checked(&place, ill.into_iter().chain(well).collect(), 95);
     daemon.kill();
@@ -234,7 +242,8 @@ fn a_pool_whose_import_panics_is_not_opened_by_itself() {
     let daemon = start(&place, &[]);
     let ill = filled(&place, "ill", 0..DRIVES, 106);
     daemon.terminate();
-    (1..DRIVES).for_each(|index| fs::rename(place.image(index), place.aside(index)).expect("a file"));
+    (1..DRIVES)
+        .for_each(|index| fs::rename(place.image(index), place.aside(index)).expect("a file"));
     let _daemon = start(&place, &[]);
     place.wait_until("it lacks drives", is_out_of_service);
     ask_for_panic(&place, "once");

@@ -51,8 +51,10 @@ fn every_verb_names_a_daemon_that_is_stopped_and_what_lets_it_go_on() {
     let place = Place::new();
     let daemon = with_volume(&place);
     let (socket, pid) = (place.socket(), daemon.pid());
-    let who =
-        format!("the daemon at {}, process {pid} (ashlar), has not answered for 200ms", socket.display());
+    let who = format!(
+        "the daemon at {}, process {pid} (ashlar), has not answered for 200ms",
+        socket.display()
+    );
     let way_out = format!("kill -CONT {pid}");
     daemon.stop_while(|| {
         // A signal takes effect when the process would run.
@@ -81,7 +83,10 @@ fn something_else_that_listens_and_says_nothing_is_named() {
     let _listener = UnixListener::bind(place.socket()).expect("nobody is there");
     let pid = std::process::id().to_string();
     for line in ["status", "pool export tank"] {
-        assert_says(&refused(&place, line, "100ms"), &["process", &pid, "has not answered", "--socket"]);
+        assert_says(
+            &refused(&place, line, "100ms"),
+            &["process", &pid, "has not answered", "--socket"],
+        );
     }
 }
 
@@ -92,14 +97,20 @@ fn a_daemon_that_takes_no_more_clients_does_not_answer() {
     // Room for one client that waits.
     rustix::net::listen(&listener, 0).expect("a socket");
     let _waits = UnixStream::connect(place.socket()).expect("there is room");
-    assert_says(&refused(&place, "status", "100ms"), &["the daemon at", "has not answered for 100ms"]);
+    assert_says(
+        &refused(&place, "status", "100ms"),
+        &["the daemon at", "has not answered for 100ms"],
+    );
 }
 
 #[test]
 fn a_time_to_wait_that_is_none_is_refused_with_those_that_are() {
     let place = Place::new();
     for wrong in ["soon", "0", "-1", "1parsec"] {
-        assert_says(&place.refused(&["status", &format!("--timeout={wrong}")]), &["--timeout", "write 30s"]);
+        assert_says(
+            &place.refused(&["status", &format!("--timeout={wrong}")]),
+            &["--timeout", "write 30s"],
+        );
     }
     let _daemon = place.start();
     for right in ["7", "1m 30s", "off"] {

@@ -58,7 +58,11 @@ fn files_become_smaller_by_a_trim_and_by_themselves_unless_that_is_off() {
     let full = taken(&place);
     let pool = place.json(&["pool", "trim", "tank", "--wait"]);
     let trim = &pool["trim"];
-    assert_eq!((&trim["states"][0], &trim["done_percent"]), (&"finished".into(), &100.0.into()), "{trim}");
+    assert_eq!(
+        (&trim["states"][0], &trim["done_percent"]),
+        (&"finished".into(), &100.0.into()),
+        "{trim}"
+    );
     assert!(trim["free_bytes"].as_u64().is_some_and(|bytes| bytes > 64 << 20), "{trim}");
     assert!(taken(&place) < full / 4 * 3, "of {full} bytes: {}", taken(&place));
     assert!(place.in_words(&["pool", "show", "tank"]).contains("know of"), "it is shown");
@@ -68,13 +72,17 @@ fn files_become_smaller_by_a_trim_and_by_themselves_unless_that_is_off() {
     place.ok(&["pool", "set", "tank", "autotrim=on"]);
     let before = trimmed_bytes(&place);
     write_and_delete(&place, 32);
-    place.wait_until("drives are told by themselves", |place| trimmed_bytes(place) > before + (1 << 20));
+    place.wait_until("drives are told by themselves", |place| {
+        trimmed_bytes(place) > before + (1 << 20)
+    });
 }
 
 #[test]
 fn loop_devices_are_told_too() {
     let place = Place::new();
-    let Some((_daemon, drives)) = pool_on_loops(&place) else { return skip("there are no loop devices") };
+    let Some((_daemon, drives)) = pool_on_loops(&place) else {
+        return skip("there are no loop devices");
+    };
     place.ok(&["pool", "set", "tank", "autotrim=off"]);
     write_and_delete(&place, 33);
     let full = taken(&place);

@@ -37,7 +37,8 @@ pub(super) fn happenings(before: &Seen, now: &Seen) -> Vec<Happening> {
 
 /// Names that two hosts use at once since this look.
 fn shared_names(before: &Seen, now: &Seen) -> Vec<Happening> {
-    let is_new = |shared: &&SharedHostNqn| !before.shared_nqns.iter().any(|old| old.nqn == shared.nqn);
+    let is_new =
+        |shared: &&SharedHostNqn| !before.shared_nqns.iter().any(|old| old.nqn == shared.nqn);
     let tell = |shared: &SharedHostNqn| {
         let SharedHostNqn { nqn, hosts: [(first_id, first), (second_id, second)] } = shared;
         let message = format!(

@@ -12,7 +12,11 @@ fn pool(states: &[&str], drives: &[&str], percent: Option<f64>) -> Seen {
         name: "tank".to_owned(),
         uuid: "u".to_owned(),
         states: states.iter().map(|state| (*state).to_owned()).collect(),
-        drives: names.iter().zip(drives).map(|(name, state)| drive(name, &[state, "sparse"])).collect(),
+        drives: names
+            .iter()
+            .zip(drives)
+            .map(|(name, state)| drive(name, &[state, "sparse"]))
+            .collect(),
         rebuild: percent.map(|percent| Progress { done_percent: percent, ..Progress::default() }),
         ..Pool::default()
     };
@@ -36,7 +40,8 @@ fn hosts(names: impl IntoIterator<Item = String>) -> Seen {
 fn told(looks: impl IntoIterator<Item = Seen>) -> Vec<String> {
     let tell = |happening: Happening| {
         let percent = happening.done_percent.map(|percent| percent.to_string());
-        let more = happening.states.first().cloned().or(percent).or(happening.drive).or(happening.host);
+        let more =
+            happening.states.first().cloned().or(percent).or(happening.drive).or(happening.host);
         more.map_or(happening.kind.clone(), |more| format!("{} {more}", happening.kind))
     };
     let mut looks = looks.into_iter();
@@ -106,8 +111,9 @@ fn progress_says_how_much_is_left_and_for_how_long() {
         seen
     };
     let happened = |before: &Seen, now: &mut Seen| {
-        let told =
-            happenings(before, now).into_iter().find(|happening| happening.kind.starts_with("rebuild_"));
+        let told = happenings(before, now)
+            .into_iter()
+            .find(|happening| happening.kind.starts_with("rebuild_"));
         let told = told.expect("it is told");
         (told.message, told.done_percent, told.left_bytes, told.eta_seconds)
     };
@@ -172,8 +178,12 @@ fn a_drive_that_is_lost_while_it_is_evacuated_is_rebuilt() {
         pool(&["degraded"], &["online", "failed", "online"], Some(0.0)),
     ];
     let told = told(std::iter::once(Seen::default()).chain(looks));
-    let expected =
-        ["evacuation_began 50", "drive_state failed", "pool_state_entered degraded", "rebuild_began 0"];
+    let expected = [
+        "evacuation_began 50",
+        "drive_state failed",
+        "pool_state_entered degraded",
+        "rebuild_began 0",
+    ];
     assert_eq!(told[3..7], expected);
 }
 
@@ -203,7 +213,8 @@ fn pools_come_fill_up_and_go() {
         pool(&["online"], &WELL, None),
         Seen::default(),
     ];
-    let expected = ["pool_opened", "pool_state_entered full", "pool_state_left full", "pool_closed"];
+    let expected =
+        ["pool_opened", "pool_state_entered full", "pool_state_left full", "pool_closed"];
     assert_eq!(told(looks), expected);
 }
 
@@ -270,9 +281,15 @@ fn a_drive_that_comes_back_is_told_once() {
             seen.pools[0].drives = drives;
             seen
         };
-        let is = |name: &str, state: &str| PoolDrive { uuid: "new".to_owned(), ..drive(name, &[state]) };
+        let is =
+            |name: &str, state: &str| PoolDrive { uuid: "new".to_owned(), ..drive(name, &[state]) };
         let back = || with(vec![is("drive-1", "returned"), is("drive-3", "online")]);
-        [with(vec![drive("drive-1", &["absent"])]), back(), back(), with(vec![is("drive-3", "online")])]
+        [
+            with(vec![drive("drive-1", &["absent"])]),
+            back(),
+            back(),
+            with(vec![is("drive-3", "online")]),
+        ]
     };
     assert_eq!(told(looks()), ["drive_state returned", "drive_added drive-3"]);
 }
@@ -283,8 +300,13 @@ fn a_finished_trim_is_told_once_with_what_it_has_left_out() {
         let mut seen = pool(&["online"], &WELL, None);
         let skipped_drives = skipped_drives.iter().map(|drive| (*drive).to_owned()).collect();
         let finished_at = finished_at.map(str::to_owned);
-        seen.pools[0].trim =
-            Some(Trim { finished_at, free_bytes: 8 << 30, refusals, skipped_drives, ..Trim::default() });
+        seen.pools[0].trim = Some(Trim {
+            finished_at,
+            free_bytes: 8 << 30,
+            refusals,
+            skipped_drives,
+            ..Trim::default()
+        });
         seen
     };
     let happened = |before: &Seen, mut now: Seen| {
@@ -307,12 +329,20 @@ fn a_finished_scrub_is_told_once_with_what_it_has_found() {
     let look = |state: &str, finished_at: Option<u64>, wrong: u64, unrepaired: u64| {
         let mut seen = pool(&["online"], &WELL, None);
         let spec = Some("/dev/nvme1n1".to_owned());
-        let drive = ScrubbedDrive { name: "drive-1".to_owned(), spec, wrong, ..ScrubbedDrive::default() };
+        let drive =
+            ScrubbedDrive { name: "drive-1".to_owned(), spec, wrong, ..ScrubbedDrive::default() };
         let drives = if wrong > 0 { vec![drive] } else { Vec::new() };
         let (states, checked_bytes) = (vec![state.to_owned()], 1 << 30);
         let finished_at = finished_at.map(|second| format!("2026-01-01T00:00:{second:02}Z"));
-        seen.pools[0].scrub =
-            Some(Scrub { states, finished_at, checked_bytes, wrong, unrepaired, drives, ..Scrub::default() });
+        seen.pools[0].scrub = Some(Scrub {
+            states,
+            finished_at,
+            checked_bytes,
+            wrong,
+            unrepaired,
+            drives,
+            ..Scrub::default()
+        });
         seen
     };
     let happened = |before: &Seen, mut now: Seen| {
@@ -361,7 +391,8 @@ fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over
     let look = |states: &[&str]| {
         let mut seen = pool(states, &WELL, None);
         seen.pools[0].safe_to_write_bytes = Some(4 << 20);
-        let problem = Some("without drive-0 new data would be refused: 8MiB more live than may".to_owned());
+        let problem =
+            Some("without drive-0 new data would be refused: 8MiB more live than may".to_owned());
         seen.pools[0].after_loss =
             Some(AfterLoss { short_bytes: Some(8 << 20), problem, ..AfterLoss::default() });
         seen
@@ -374,10 +405,12 @@ fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over
         told.into_iter().map(|told| (told.severity, told.message)).collect::<Vec<_>>()
     };
     let warning = |message: &str| (Severity::Warning, message.to_owned());
-    let short_for_loss =
-        "pool 'tank' is short-for-loss: without drive-0 new data would be refused: 8MiB more live than may";
+    let short_for_loss = "pool 'tank' is short-for-loss: without drive-0 new data would be refused: 8MiB more live than may";
     assert_eq!(messages(&well, &short), [warning(short_for_loss)]);
-    assert_eq!(messages(&short, &nearly), [warning("pool 'tank' is nearly-full: 4MiB are safe to write")]);
+    assert_eq!(
+        messages(&short, &nearly),
+        [warning("pool 'tank' is nearly-full: 4MiB are safe to write")]
+    );
     assert_eq!(
         messages(&nearly, &full),
         [
@@ -387,6 +420,7 @@ fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over
     );
     assert_eq!(
         messages(&full, &well),
-        ["short-for-loss", "full"].map(|state| (Severity::Info, format!("pool 'tank' is no longer {state}")))
+        ["short-for-loss", "full"]
+            .map(|state| (Severity::Info, format!("pool 'tank' is no longer {state}")))
     );
 }

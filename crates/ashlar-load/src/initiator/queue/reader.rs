@@ -32,7 +32,8 @@ pub(super) struct Reader {
 
 /// A reader that expects the target's part of the handshake.
 pub(super) fn start(queue: &Rc<Queue>) -> Reader {
-    let limits = DecoderLimits { command_data_bytes_max: 0, data_pdu_bytes_max: DATA_PDU_BYTES_MAX };
+    let limits =
+        DecoderLimits { command_data_bytes_max: 0, data_pdu_bytes_max: DATA_PDU_BYTES_MAX };
     Reader { queue: queue.clone(), decoder: Decoder::new(Receiver::Host, limits), incoming: None }
 }
 
@@ -75,8 +76,10 @@ impl Reader {
                 self.incoming = Some(Incoming { header, buf, filled });
             }
             Pdu::ControllerTermReq(term) => {
-                let why =
-                    format!("the target terminated it: status {}, {:#x}", term.status, term.information);
+                let why = format!(
+                    "the target terminated it: status {}, {:#x}",
+                    term.status, term.information
+                );
                 return Err(CommandError::lost(why));
             }
             _ => return Err(unexpected),

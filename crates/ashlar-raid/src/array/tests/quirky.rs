@@ -30,7 +30,12 @@ impl<Q: Quirk> Device for Quirky<Q> {
         }
     }
 
-    async fn write(&self, offset: u64, data: Bytes, durability: Durability) -> Result<(), DeviceError> {
+    async fn write(
+        &self,
+        offset: u64,
+        data: Bytes,
+        durability: Durability,
+    ) -> Result<(), DeviceError> {
         self.quirk.before(DeviceOp::Write, offset..offset + data.len() as u64).await?;
         self.drive.write(offset, data, durability).await
     }

@@ -28,7 +28,8 @@ fn read_for(
     while clock.get() < end {
         for column in 0..4 {
             let right = rows(&geometry)[column].slice(..SECTOR_BYTES);
-            let read = now(array.read_checked(&geometry, column, 0..1, |read| read[..] == right[..]));
+            let read =
+                now(array.read_checked(&geometry, column, 0..1, |read| read[..] == right[..]));
             let (_, source) = read.expect("all drives are there");
             reads += u64::from(column == watched);
             spared += u64::from(column == watched && source == Source::Spared);
@@ -80,7 +81,8 @@ fn a_drive_that_is_slow_is_found_within_half_a_minute_at_two_reads_a_second() {
             let next = clock.get() + 500_000_000;
             let geometry = geometry(4, 1);
             for column in 0..4 {
-                now(array.read_checked(&geometry, column, 0..1, |_| true)).expect("all drives are there");
+                now(array.read_checked(&geometry, column, 0..1, |_| true))
+                    .expect("all drives are there");
             }
             clock.set(next.max(clock.get()));
         }

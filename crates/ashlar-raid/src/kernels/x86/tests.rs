@@ -10,7 +10,8 @@ fn affine(matrix: i64, byte: u8) -> u8 {
 
 #[test]
 fn matrices_and_halves_multiply() {
-    for (factor, byte) in (0..=255u8).flat_map(|factor| (0..=255u8).map(move |byte| (factor, byte))) {
+    for (factor, byte) in (0..=255u8).flat_map(|factor| (0..=255u8).map(move |byte| (factor, byte)))
+    {
         let halves = &HALVES[usize::from(factor)];
         let by_halves = halves.low[usize::from(byte & 15)] ^ halves.high[usize::from(byte >> 4)];
         let product = multiply(factor, byte);

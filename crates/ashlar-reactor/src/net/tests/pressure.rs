@@ -89,7 +89,8 @@ fn slow_readers_do_not_starve_the_others() {
         for _ in 0..24 {
             let (client, server) = pair().await;
             send_all(&client, pattern(6 << 10)).await;
-            let kept = [server.recv().await.unwrap().unwrap(), server.recv().await.unwrap().unwrap()];
+            let kept =
+                [server.recv().await.unwrap().unwrap(), server.recv().await.unwrap().unwrap()];
             slow.push((client, server, kept));
         }
         let (client, server) = pair().await;
@@ -200,7 +201,8 @@ fn a_part_may_outlive_its_reactor() {
 /// The kernel has 8 of 16 buffers at a time. What connections hold is made up for from the others.
 #[test]
 fn connections_may_hold_more_than_the_kernel_has_at_a_time() {
-    let config = Config { recv_buffer_bytes: 512 << 10, recv_buffer_count: 16, ..Config::default() };
+    let config =
+        Config { recv_buffer_bytes: 512 << 10, recv_buffer_count: 16, ..Config::default() };
     run(config, async {
         let mut kept = Vec::new();
         for number in 0..12 {

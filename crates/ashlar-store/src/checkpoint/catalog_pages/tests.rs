@@ -45,7 +45,11 @@ fn only_what_has_changed_of_the_catalog_is_written() {
     pool.catalog.borrow_mut().volumes.get_mut(&VolumeId(9)).expect("it is there").blocks += 1;
     checkpoint(&pool);
     let after = pages(&pool);
-    assert_eq!(after.difference(&before).count(), 3, "the volume, its directory, and the list of these");
+    assert_eq!(
+        after.difference(&before).count(),
+        3,
+        "the volume, its directory, and the list of these"
+    );
     let expected = pool.catalog.borrow().clone();
     assert_eq!(reopened(&drives, pool), expected);
 }
@@ -76,9 +80,11 @@ fn a_catalog_that_fits_a_page_is_one() {
     let id = pool.catalog.borrow_mut().insert_next(1 << 20, true, Bytes::new(), 0);
     let attributes = |bytes| {
         let attributes = vec![7; bytes].into();
-        pool.catalog.borrow_mut().volumes.get_mut(&id).expect("it is there").attributes = attributes;
+        pool.catalog.borrow_mut().volumes.get_mut(&id).expect("it is there").attributes =
+            attributes;
         checkpoint(&pool);
-        let (expected, live) = (pool.catalog.borrow().clone(), pool.space.segments.borrow().live().fragments);
+        let (expected, live) =
+            (pool.catalog.borrow().clone(), pool.space.segments.borrow().live().fragments);
         let opened = drives.open();
         assert_eq!(*opened.catalog.borrow(), expected);
         assert_eq!(pages(&opened), pages(&pool));
@@ -107,7 +113,8 @@ fn volumes_that_are_gone_are_in_no_page() {
 fn what_lies_in_a_segment_that_is_to_be_freed_is_written_elsewhere() {
     let (drives, pool) = pool_of_volumes();
     let of_segment = |page: &Pointer, segment| page.location.segment() == segment;
-    let segments: BTreeSet<SegmentId> = pages(&pool).iter().map(|page| page.location.segment()).collect();
+    let segments: BTreeSet<SegmentId> =
+        pages(&pool).iter().map(|page| page.location.segment()).collect();
     for segment in segments {
         pool.checkpoint.catalog_pages.borrow_mut().touch_in(segment);
         let before = pages(&pool);

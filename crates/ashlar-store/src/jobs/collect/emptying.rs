@@ -11,7 +11,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use ashlar_block::{Cause, IoError, SECTOR_BYTES, World};
-use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX, PageKind, RECORDS_MAX, Record, RecordKind};
+use ashlar_format::header::{
+    BatchHeader, HEADER_SECTORS_MAX, PageKind, RECORDS_MAX, Record, RecordKind,
+};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::SegmentKind;
@@ -84,7 +86,8 @@ impl Emptying {
     /// What is read at once of these rows, which begin with a header.
     fn rows_of_headers(&self, rows: Range<u32>) -> Range<u32> {
         let is_among_small = (1..=SMALL_BATCH_ROWS_MAX).contains(&self.rows_before);
-        let count = if is_among_small { ROWS_OF_SMALL_BATCHES.min(rows.end - rows.start) } else { 0 };
+        let count =
+            if is_among_small { ROWS_OF_SMALL_BATCHES.min(rows.end - rows.start) } else { 0 };
         rows.start..rows.start + count.max(HEADER_SECTORS_MAX as u32)
     }
 
@@ -106,7 +109,9 @@ impl InParts {
     pub fn segment(&self, segments: &Segments) -> Option<SegmentId> {
         let emptying = self.emptying.borrow();
         let is_it = |emptying: &&Emptying| {
-            segments.get(emptying.victim).is_some_and(|segment| segment.first_lsn == emptying.first_lsn)
+            segments
+                .get(emptying.victim)
+                .is_some_and(|segment| segment.first_lsn == emptying.first_lsn)
         };
         emptying.as_ref().filter(is_it).map(|emptying| emptying.victim)
     }
@@ -190,7 +195,9 @@ impl<W: World> Pool<W> {
             }
             Err(Stop::Append(error)) => Err(error),
             Err(Stop::Unreadable(error)) => {
-                tracing::warn!("{victim} has data that cannot be read, so collection keeps it: {error}");
+                tracing::warn!(
+                    "{victim} has data that cannot be read, so collection keeps it: {error}"
+                );
                 self.space.segments.borrow_mut().set_unmovable(victim, true);
                 Ok(Part::Done(Collected::Unmovable))
             }
@@ -198,7 +205,8 @@ impl<W: World> Pool<W> {
     }
 
     fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind, rest: Rest) -> Emptying {
-        let first_lsn = self.space.segments.borrow().get(victim).expect("a victim exists").first_lsn;
+        let first_lsn =
+            self.space.segments.borrow().get(victim).expect("a victim exists").first_lsn;
         Emptying {
             victim,
             first_lsn,
@@ -225,15 +233,18 @@ impl<W: World> Pool<W> {
     /// Moves a batch of what has been read, if there is a full one or nothing more to be read, and
     /// reads more meanwhile.
     async fn empty_part(&self, emptying: &mut Emptying) -> Result<Part, Stop> {
-        let is_read = |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
+        let is_read =
+            |emptying: &Emptying| emptying.records.is_empty() && self.next_rows(emptying).is_none();
         let data = self.fresh_batch_room(emptying.to).data;
         let has_batch = |emptying: &Emptying| {
             let fills_one = of_a_batch(&emptying.items, data) < emptying.items.len();
             fills_one || !emptying.items.is_empty() && is_read(emptying)
         };
-        let appended = if has_batch(emptying) { Some(self.append_batch(emptying).await?) } else { None };
+        let appended =
+            if has_batch(emptying) { Some(self.append_batch(emptying).await?) } else { None };
         let reads = !has_batch(emptying) && !is_read(emptying);
-        let moved = OptionFuture::from(appended.map(|appended| self.guarding(self.finish_move(appended))));
+        let moved =
+            OptionFuture::from(appended.map(|appended| self.guarding(self.finish_move(appended))));
         let read = OptionFuture::from(reads.then(|| self.read_live_records(emptying)));
         let (moved, read) = join(moved, read).await;
         if let Some(moved) = moved {
@@ -258,7 +269,11 @@ impl<W: World> Pool<W> {
     }
 
     /// Reads which fragments the next batches have, until there are enough for a part.
-    pub(super) async fn read_records(&self, emptying: &mut Emptying, count: usize) -> Result<(), IoError> {
+    pub(super) async fn read_records(
+        &self,
+        emptying: &mut Emptying,
+        count: usize,
+    ) -> Result<(), IoError> {
         while emptying.records.len() < count {
             let Some(rows) = self.next_rows(emptying) else { break };
             emptying.next_row = rows.start;
@@ -277,10 +292,12 @@ impl<W: World> Pool<W> {
                     let accepted = headers.into_iter().take_while(|header| header.row < rows.end);
                     accepted.for_each(|header| emptying.comes_to(header));
                 }
-                Err(error) => match self.find_header(emptying.victim, rows.start..rows.start + 1).await {
-                    Some(header) => emptying.comes_to(header),
-                    None => emptying.has_no_header(error)?,
-                },
+                Err(error) => {
+                    match self.find_header(emptying.victim, rows.start..rows.start + 1).await {
+                        Some(header) => emptying.comes_to(header),
+                        None => emptying.has_no_header(error)?,
+                    }
+                }
             }
             self.world.yield_now().await;
         }
@@ -305,8 +322,13 @@ impl<W: World> Pool<W> {
 
     /// Accepted rows from the one on to which it is emptied, as far as they go on without a hole.
     pub(super) fn next_rows(&self, emptying: &Emptying) -> Option<Range<u32>> {
-        let extents =
-            self.space.segments.borrow().get(emptying.victim).expect("a victim exists").accepted_rows();
+        let extents = self
+            .space
+            .segments
+            .borrow()
+            .get(emptying.victim)
+            .expect("a victim exists")
+            .accepted_rows();
         let next = extents.into_iter().find(|extent| emptying.next_row < extent.row + extent.rows);
         next.map(|extent| extent.row.max(emptying.next_row)..extent.row + extent.rows)
     }

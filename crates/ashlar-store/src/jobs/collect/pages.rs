@@ -59,13 +59,22 @@ impl Written {
     fn of(record: &Record) -> Option<Self> {
         let RecordKind::Page(kind) = record.kind else { return None };
         let (shard, group) = page_owner(&record.key)?;
-        Some(Written { kind, shard, group, at: Pointer { location: record.location?, crc: record.crc } })
+        Some(Written {
+            kind,
+            shard,
+            group,
+            at: Pointer { location: record.location?, crc: record.crc },
+        })
     }
 }
 
 impl<W: World> Pool<W> {
     /// Writes the map's pages that lie in the segment elsewhere, or has the next checkpoint do it.
-    pub(super) async fn relocate_pages(&self, mut emptying: Emptying, rest: Rest) -> Result<(), Stop> {
+    pub(super) async fn relocate_pages(
+        &self,
+        mut emptying: Emptying,
+        rest: Rest,
+    ) -> Result<(), Stop> {
         let victim = emptying.victim;
         let claim = self.claim_for_collecting(victim);
         let mut unread = Unread::none(rest);
@@ -76,7 +85,12 @@ impl<W: World> Pool<W> {
         for chunk in deltas.chunks(PAGES_AT_A_TIME) {
             self.move_pages(chunk, claim, &mut unread).await?;
         }
-        if self.space.segments.borrow().get(victim).is_some_and(|segment| segment.kind == SegmentKind::Table)
+        if self
+            .space
+            .segments
+            .borrow()
+            .get(victim)
+            .is_some_and(|segment| segment.kind == SegmentKind::Table)
         {
             return Ok(unread.is_all()?);
         }
@@ -88,7 +102,8 @@ impl<W: World> Pool<W> {
             let named = join_all(records.iter().map(|record| self.named_page(record))).await;
             let (pages, errors): (Vec<_>, Vec<_>) = named.into_iter().partition(Result::is_ok);
             unread.meets(errors.into_iter().filter_map(Result::err).collect())?;
-            let pages: Vec<MapPage> = pages.into_iter().filter_map(|page| page.ok().flatten()).collect();
+            let pages: Vec<MapPage> =
+                pages.into_iter().filter_map(|page| page.ok().flatten()).collect();
             let _held = self.hold_owners(&pages, &mut unread).await?;
             self.move_pages(&pages, claim, &mut unread).await?;
         }
@@ -120,15 +135,20 @@ impl<W: World> Pool<W> {
     }
 
     /// Holds the groups of these pages.
-    async fn hold_owners(&self, pages: &[MapPage], unread: &mut Unread) -> Result<Vec<Held<'_, W>>, IoError> {
+    async fn hold_owners(
+        &self,
+        pages: &[MapPage],
+        unread: &mut Unread,
+    ) -> Result<Vec<Held<'_, W>>, IoError> {
         let mut groups: BTreeMap<ShardId, BTreeSet<GroupKey>> = BTreeMap::new();
         for page in pages {
             if let PageOwner::Run(group) = page.owner {
                 groups.entry(page.shard).or_default().insert(group);
             }
         }
-        let hold =
-            |(shard, groups): (ShardId, BTreeSet<GroupKey>)| self.hold(shard, groups.into_iter().collect());
+        let hold = |(shard, groups): (ShardId, BTreeSet<GroupKey>)| {
+            self.hold(shard, groups.into_iter().collect())
+        };
         let held = join_all(groups.into_iter().map(hold)).await;
         unread.meets(held.iter().filter_map(|held| held.error.clone()).collect())?;
         Ok(held)
@@ -138,7 +158,9 @@ impl<W: World> Pool<W> {
     async fn named_page(&self, page: &Written) -> Result<Option<MapPage>, IoError> {
         let Written { kind, shard, group, at } = *page;
         let owner = match kind {
-            PageKind::Map => self.names_run_page(shard, group, at).await?.then_some(PageOwner::Run(group)),
+            PageKind::Map => {
+                self.names_run_page(shard, group, at).await?.then_some(PageOwner::Run(group))
+            }
             // One that has changed the next checkpoint writes elsewhere.
             _ => self
                 .with_shard(shard, |shard| shard.index.is_unchanged_at(group, at))
@@ -147,7 +169,12 @@ impl<W: World> Pool<W> {
         Ok(owner.map(|owner| MapPage { shard, owner, at }))
     }
 
-    async fn move_pages(&self, pages: &[MapPage], claim: Claim, unread: &mut Unread) -> Result<(), Stop> {
+    async fn move_pages(
+        &self,
+        pages: &[MapPage],
+        claim: Claim,
+        unread: &mut Unread,
+    ) -> Result<(), Stop> {
         let errors = RefCell::new(Vec::new());
         let read = async |page: &MapPage| {
             let read = self.read_to_move(page).await;
@@ -158,15 +185,19 @@ impl<W: World> Pool<W> {
         };
         let Ok(read) = self.read_pages(pages, read).await;
         unread.meets(errors.take())?;
-        let (from, copies): (Vec<MapPage>, Vec<NewPage>) =
-            pages.iter().zip(read).filter_map(|(page, bytes)| Some((*page, page.copy(bytes?)))).unzip();
+        let (from, copies): (Vec<MapPage>, Vec<NewPage>) = pages
+            .iter()
+            .zip(read)
+            .filter_map(|(page, bytes)| Some((*page, page.copy(bytes?))))
+            .unzip();
         let to = self.append_pages(claim, copies).await?;
         if from.len() < pages.len() {
             // Chosen again before its shard is distributed, it would take a checkpoint each time.
             unread.keep(IoError::new(Cause::Unrecovered, "a page of deltas cannot be read"));
         }
         for (page, to) in from.into_iter().zip(to) {
-            let is_named = self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
+            let is_named =
+                self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
             self.space.ledger.discard_page(if is_named { page.at } else { to });
         }
         Ok(())

@@ -45,10 +45,12 @@ impl Candidate {
     /// Headers and ends of rows are not garbage: copies need them as well. So what lives is
     /// compared by the rows that it takes when it is written anew.
     pub fn of(id: SegmentId, segment: &Segment, view: &PlacementView) -> Option<Self> {
-        let ready =
-            segment.state == SegmentState::Sealed && segment.last_lsn < view.floor && segment.live.slots > 0;
+        let ready = segment.state == SegmentState::Sealed
+            && segment.last_lsn < view.floor
+            && segment.live.slots > 0;
         let (data, rows_max) = (segment.geometry.data(), view.rows_max);
-        let live = rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
+        let live =
+            rows_of(segment.live, data, batch_rows_max(data, rows_max)) / f64::from(rows_max);
         let chunks = segment.columns_on(&view.short) as f64;
         let columns = live * data as f64;
         let taken = columns * view.chunks_per_column;
@@ -91,7 +93,10 @@ const LIVE_MAX: f64 = 0.95;
 const LAST_RESORT_LIVE_MAX: f64 = 0.5;
 
 /// The candidate that is most worth collecting.
-pub(crate) fn choose_victim(candidates: impl Iterator<Item = Candidate>, now: u64) -> Option<SegmentId> {
+pub(crate) fn choose_victim(
+    candidates: impl Iterator<Item = Candidate>,
+    now: u64,
+) -> Option<SegmentId> {
     candidates.max_by(|a, b| a.worth(now).total_cmp(&b.worth(now))).map(|candidate| candidate.id)
 }
 

@@ -6,7 +6,11 @@ use super::*;
 use crate::testing::{Drives, StillWorld, at_once, page};
 
 /// The first of what is read from `row` on.
-pub(super) fn header(pool: &Pool<StillWorld>, id: SegmentId, row: u32) -> Result<BatchHeader, IoError> {
+pub(super) fn header(
+    pool: &Pool<StillWorld>,
+    id: SegmentId,
+    row: u32,
+) -> Result<BatchHeader, IoError> {
     at_once(pool.read_headers(id, row..row + 3)).map(|headers| headers[0].clone())
 }
 
@@ -24,7 +28,8 @@ fn a_header_that_an_earlier_use_of_the_segment_has_left_is_not_believed() {
     };
     let first = begin(&pool, 1, &|_| true);
     let column = pool.space.segments.borrow().get(first).expect("it is open").geometry.columns[0];
-    let offset = pool.array.member(column.drive).expect("it works").layout().offset(column.chunk, 0);
+    let offset =
+        pool.array.member(column.drive).expect("it works").layout().offset(column.chunk, 0);
     let device = &drives.devices[usize::from(column.drive.0)];
     let (_, before) = at_once(device.read(offset, AlignedBuf::zeroed(SECTOR_BYTES)));
     drop(pool);
@@ -55,11 +60,13 @@ fn a_header_that_a_misdirected_write_has_brought_elsewhere_is_not_believed() {
     };
     let row = |location: Location| location.sectors().start;
     let right = header(&pool, first.segment(), row(first)).expect("it was written");
-    let column = pool.space.segments.borrow().get(first.segment()).expect("it is open").geometry.columns[0];
+    let column =
+        pool.space.segments.borrow().get(first.segment()).expect("it is open").geometry.columns[0];
     let layout = pool.array.member(column.drive).expect("it works").layout();
     let offset = |location| layout.offset(column.chunk, row(location) * SECTOR_BYTES as u32);
     let device = &drives.devices[usize::from(column.drive.0)];
     let (_, elsewhere) = at_once(device.read(offset(second), AlignedBuf::zeroed(SECTOR_BYTES)));
-    at_once(device.write(offset(first), elsewhere.freeze(), Durability::Stable)).expect("a good drive");
+    at_once(device.write(offset(first), elsewhere.freeze(), Durability::Stable))
+        .expect("a good drive");
     assert_eq!(header(&pool, first.segment(), row(first)).expect("there is a copy"), right);
 }

@@ -98,9 +98,11 @@ impl<W: World> Pool<W> {
         // No segment can be opened but for the checkpoint that follows: pages go to the one that is
         // open, if they fit.
         let only_pages = segments.usable_striped() <= CHECKPOINT_MIN;
-        let is_of_pages = |id: SegmentId| segments.get(id).is_some_and(|segment| segment.kind.is_of_pages());
+        let is_of_pages =
+            |id: SegmentId| segments.get(id).is_some_and(|segment| segment.kind.is_of_pages());
         let could_go = |id: SegmentId| !only_pages || is_of_pages(id);
-        let sparse = |id: SegmentId| candidate(id).filter(|candidate| could_go(id) && candidate.is_sparse());
+        let sparse =
+            |id: SegmentId| candidate(id).filter(|candidate| could_go(id) && candidate.is_sparse());
         let has_room = segments.usable_striped() >= CHECKPOINT_MIN;
         has_room.then(|| choose_last_resort(segments.summary().one_of_each(sparse))).flatten()
     }

@@ -13,7 +13,9 @@ fn at(time: Duration) -> Nanos {
 }
 
 fn seconds_left(done: &Done, bytes_left: u64, now: Duration) -> Option<u64> {
-    done.progress(bytes_left, at(now)).remaining.map(|remaining| remaining.as_secs_f64().round() as u64)
+    done.progress(bytes_left, at(now))
+        .remaining
+        .map(|remaining| remaining.as_secs_f64().round() as u64)
 }
 
 /// It went by the average since the beginning: half an hour after it was slowed down it still
@@ -26,7 +28,10 @@ fn what_remains_follows_from_how_fast_it_goes_of_late() {
     let slow = go_on(&done, fast, 32, 100);
     assert_eq!(seconds_left(&done, 10_000, slow), Some(100));
     assert!(done.marks.borrow().len() < 40, "{:?}", done.marks);
-    assert!(seconds_left(&done, 10_000, slow + Duration::from_secs(60)) > Some(250), "it stands still");
+    assert!(
+        seconds_left(&done, 10_000, slow + Duration::from_secs(60)) > Some(250),
+        "it stands still"
+    );
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub(crate) struct ColumnMove {
 /// the emptiest that it does not lie on. Afterwards the one is no emptier than the other, so that
 /// no column goes back and forth.
 pub(crate) fn best_move(geometry: &Geometry, loads: &Loads) -> Option<ColumnMove> {
-    let by_part = |one: &Load, other: &Load| part_with(*one, 0.0).total_cmp(&part_with(*other, 0.0));
+    let by_part =
+        |one: &Load, other: &Load| part_with(*one, 0.0).total_cmp(&part_with(*other, 0.0));
     let own = geometry.columns.iter().enumerate();
     let own = own.filter_map(|(column, chunk)| Some((column, *loads.get(&chunk.drive)?)));
     let (column, fullest) = own.max_by(|(_, one), (_, other)| by_part(one, other))?;
@@ -43,7 +44,8 @@ pub(crate) fn best_move(geometry: &Geometry, loads: &Loads) -> Option<ColumnMove
 /// Whether drives are equally full, nearly: no column is worth moving.
 pub(crate) fn are_even(loads: &Loads) -> bool {
     let parts = loads.values().map(|load| part_with(*load, 0.0));
-    let (least, most) = parts.fold((1.0f64, 0.0f64), |(least, most), part| (least.min(part), most.max(part)));
+    let (least, most) =
+        parts.fold((1.0f64, 0.0f64), |(least, most), part| (least.min(part), most.max(part)));
     most - least <= EVEN_WITHIN
 }
 
@@ -52,10 +54,11 @@ pub(crate) fn chunks_beyond(loads: &Loads) -> u64 {
     if are_even(loads) {
         return 0;
     }
-    let (used, total) = loads
-        .values()
-        .fold((0.0, 0.0), |(used, total), load| (used + f64::from(load.used), total + f64::from(load.total)));
-    let beyond = |load: &Load| (f64::from(load.used) - f64::from(load.total) * used / total).floor();
+    let (used, total) = loads.values().fold((0.0, 0.0), |(used, total), load| {
+        (used + f64::from(load.used), total + f64::from(load.total))
+    });
+    let beyond =
+        |load: &Load| (f64::from(load.used) - f64::from(load.total) * used / total).floor();
     loads.values().map(beyond).filter(|beyond| *beyond > 0.0).sum::<f64>() as u64
 }
 

@@ -6,7 +6,9 @@ use ashlar_block::{Device, DeviceError};
 use ashlar_raid::Level;
 
 use super::*;
-use crate::testing::{Drives, StillWorld, TestDevice, at_once, location, write_block, write_small_blocks};
+use crate::testing::{
+    Drives, StillWorld, TestDevice, at_once, location, write_block, write_small_blocks,
+};
 
 /// Blocks that a pool begins with.
 const BLOCKS: u64 = 160;
@@ -71,8 +73,9 @@ fn rebalance(
 
 fn live_widths(pool: &Pool<StillWorld>) -> BTreeSet<usize> {
     let segments = pool.space.segments.borrow();
-    let live =
-        segments.iter().filter(|(_, segment)| segment.state == SegmentState::Sealed && !segment.is_empty());
+    let live = segments
+        .iter()
+        .filter(|(_, segment)| segment.state == SegmentState::Sealed && !segment.is_empty());
     live.map(|(_, segment)| segment.geometry.columns.len()).collect()
 }
 

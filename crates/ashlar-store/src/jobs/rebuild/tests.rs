@@ -19,11 +19,18 @@ const BAD: u64 = 3;
 
 fn next(pool: &Pool<StillWorld>) -> Option<RebuildTask> {
     pool.rebuild_at_once();
-    pool.next_rebuild(&pool.space.segments.borrow(), pool.writer.lsns.floor(), &pool.allocation_targets())
+    pool.next_rebuild(
+        &pool.space.segments.borrow(),
+        pool.writer.lsns.floor(),
+        &pool.allocation_targets(),
+    )
 }
 
 /// Does what is to be done about lost drives as long as it is `wanted`. Returns what comes next.
-fn rebuild(pool: &Rc<Pool<StillWorld>>, wanted: impl Fn(RebuildTask) -> bool) -> Option<RebuildTask> {
+fn rebuild(
+    pool: &Rc<Pool<StillWorld>>,
+    wanted: impl Fn(RebuildTask) -> bool,
+) -> Option<RebuildTask> {
     for _ in 0..1000 {
         let next = next(pool);
         let Some(task) = next.filter(|task| wanted(*task)) else { return next };
@@ -67,7 +74,8 @@ fn without(pool: &Pool<StillWorld>, drive: DriveId) {
 /// That this segment lacks redundancy, and no other.
 fn assert_only_lacks(pool: &Pool<StillWorld>, id: SegmentId) {
     let (segments, unreleased) = (pool.space.segments.borrow(), pool.unreleased());
-    let lacking = pool.damaged_from(&segments, SegmentId(0), &unreleased, pool.writer.lsns.floor()).damaged;
+    let lacking =
+        pool.damaged_from(&segments, SegmentId(0), &unreleased, pool.writer.lsns.floor()).damaged;
     assert!(lacking.iter().all(|segment| segment.id == id) && !lacking.is_empty(), "{lacking:?}");
 }
 
@@ -78,12 +86,15 @@ fn a_segment_with_a_long_hole_is_restored() {
     (0..BATCHES).for_each(|nth| write_block(&pool, nth));
     pool.seal_all();
     at_once(pool.checkpoint(false)).expect("good drives");
-    let of_data = |(id, segment): (SegmentId, &Segment)| (segment.rows > 8).then_some((id, segment.rows));
-    let (id, rows) = pool.space.segments.borrow().iter().find_map(of_data).expect("they are in one");
+    let of_data =
+        |(id, segment): (SegmentId, &Segment)| (segment.rows > 8).then_some((id, segment.rows));
+    let (id, rows) =
+        pool.space.segments.borrow().iter().find_map(of_data).expect("they are in one");
     let rows_each = rows / BATCHES as u32;
     let lost = pool.space.segments.borrow().get(id).expect("it is there").geometry.columns[0].drive;
     let accepted = [0, rows - rows_each].map(|row| RowExtent { row, rows: rows_each }).to_vec();
-    let Segment { first_lsn, last_lsn, .. } = *pool.space.segments.borrow().get(id).expect("it is there");
+    let Segment { first_lsn, last_lsn, .. } =
+        *pool.space.segments.borrow().get(id).expect("it is there");
     let found = FoundBatches { rows, first_lsn, last_lsn, accepted, has_pages: false };
     pool.space.segments.borrow_mut().found(id, found, 0);
     pool.array.give_up(lost, DeviceError::Gone);
@@ -91,7 +102,11 @@ fn a_segment_with_a_long_hole_is_restored() {
     rebuild(&pool, |_| true);
     assert!(pool.unreleased().is_empty(), "all that lived there has been restored");
     assert!(
-        pool.space.segments.borrow().get(id).is_none_or(|segment| segment.geometry.columns[0].drive != lost)
+        pool.space
+            .segments
+            .borrow()
+            .get(id)
+            .is_none_or(|segment| segment.geometry.columns[0].drive != lost)
     );
 }
 
@@ -102,7 +117,11 @@ fn a_segment_that_cannot_be_read_does_not_keep_the_others_waiting() {
     let pool = degraded(Level::RAID5, 4);
     let Some(RebuildTask::Collect(first)) = next(&pool) else { panic!("{:?}", next(&pool)) };
     pool.space.segments.borrow_mut().set_unmovable(first, true);
-    assert!(matches!(next(&pool), Some(RebuildTask::Collect(other)) if other != first), "{:?}", next(&pool));
+    assert!(
+        matches!(next(&pool), Some(RebuildTask::Collect(other)) if other != first),
+        "{:?}",
+        next(&pool)
+    );
     rebuild(&pool, |_| true);
     assert_only_lacks(&pool, first);
 }
@@ -162,11 +181,23 @@ fn degraded_with_a_bad_sector() -> (Rc<Pool<StillWorld>>, SegmentId) {
     let pool = Drives::new("2+1".parse().expect("a level"), 5).open();
     (0..4 * BATCHES).for_each(|nth| write_block(&pool, nth));
     let at = location(&pool, BAD);
-    let columns =
-        pool.space.segments.borrow().get(at.segment()).expect("it lives there").geometry.columns.clone();
+    let columns = pool
+        .space
+        .segments
+        .borrow()
+        .get(at.segment())
+        .expect("it lives there")
+        .geometry
+        .columns
+        .clone();
     without(&pool, columns[(at.column() + 1) % columns.len()].drive);
     let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
-    at_once(pool.array.write_chunk(columns[at.column()], at.sectors().start, wrong, Durability::Stable));
+    at_once(pool.array.write_chunk(
+        columns[at.column()],
+        at.sectors().start,
+        wrong,
+        Durability::Stable,
+    ));
     (pool, at.segment())
 }
 
@@ -257,7 +288,11 @@ fn a_segment_that_is_gone_before_it_is_restored_leaves_nothing_behind() {
     let again = TableEntry { first_lsn: pool.writer.lsns.next(), ..entry };
     pool.space.segments.borrow_mut().free(id);
     pool.space.segments.borrow_mut().load(vec![again]).expect("it is free");
-    assert_ne!(next(&pool), Some(RebuildTask::Move(id)), "its number is another's, and a lane has it");
+    assert_ne!(
+        next(&pool),
+        Some(RebuildTask::Move(id)),
+        "its number is another's, and a lane has it"
+    );
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
     pool.lane_ended(lane, Relocated::GivenUp);
     assert_no_chunk_is_taken_for_nothing(&pool);
@@ -291,8 +326,10 @@ fn a_lane_gives_up_when_a_drive_that_its_columns_go_to_is_lost() {
     let Some(RebuildTask::Move(id)) = next(&pool) else { panic!("{:?}", next(&pool)) };
     let mut lane = pool.begin_to_restore(id).expect("there is room");
     let targets = pool.allocation_targets();
-    let to =
-        *targets.iter().find(|drive| pool.space.segments.borrow().is_target(**drive)).expect("one of them");
+    let to = *targets
+        .iter()
+        .find(|drive| pool.space.segments.borrow().is_target(**drive))
+        .expect("one of them");
     pool.array.give_up(to, DeviceError::Gone);
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
     pool.lane_ended(lane, Relocated::GivenUp);

@@ -79,15 +79,21 @@ pub(crate) fn pacing(now: &Conditions) -> Pacing {
     let steps_ahead = if is_alone { STEPS_AHEAD } else { 0 };
     let row_bytes = now.columns.max(1) * SECTOR_BYTES * (STEPS_IN_MEMORY + steps_ahead);
     let rows_in_memory = now.memory_bytes.min(MEMORY_BYTES_MAX) / row_bytes;
-    let step_rows =
-        rows_wanted.min((rows_in_memory / lanes_wanted) as u32).max(FLASH_ROWS.min(rows_wanted)).max(1);
+    let step_rows = rows_wanted
+        .min((rows_in_memory / lanes_wanted) as u32)
+        .max(FLASH_ROWS.min(rows_wanted))
+        .max(1);
     let lanes_max = lanes_wanted.min(rows_in_memory / step_rows as usize).max(1);
     Pacing { lanes_max, step_rows, steps_ahead }
 }
 
 /// Columns that may be relocated until a root says where they are. `moved_max`: those that one
 /// checkpoint has room to say it of.
-pub(crate) fn unsettled_columns_max(chunks_total: u64, chunk_bytes: u64, moved_max: usize) -> usize {
+pub(crate) fn unsettled_columns_max(
+    chunks_total: u64,
+    chunk_bytes: u64,
+    moved_max: usize,
+) -> usize {
     let of_pool = chunks_total / UNSETTLED_DIVISOR;
     let most = (UNSETTLED_BYTES_MAX / chunk_bytes).min(moved_max as u64);
     of_pool.min(most).max(UNSETTLED_COLUMNS_MIN) as usize

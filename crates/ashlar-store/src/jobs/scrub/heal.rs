@@ -97,8 +97,11 @@ impl<W: World> Pool<W> {
             return true;
         }
         let Some((_pin, geometry)) = pin(&self.space.segments, segment) else { return true };
-        let expected =
-            Expected { segment, generation: self.generation(segment), secret: &self.identity.secret };
+        let expected = Expected {
+            segment,
+            generation: self.generation(segment),
+            secret: &self.identity.secret,
+        };
         let mut image = Image::while_serving(self, &geometry);
         match image.batch_around(&expected, row).await {
             Some(found) if found.header.lsn < floor => {

@@ -71,11 +71,18 @@ impl<W: World> Pool<W> {
     ) -> bool {
         let (column, row, rows) = (run[0].column, run[0].row, run.len());
         let start = (row - first_row) as usize * SECTOR_BYTES;
-        let bytes = AlignedBuf::copy_of(&columns[column][start..start + rows * SECTOR_BYTES]).freeze();
+        let bytes =
+            AlignedBuf::copy_of(&columns[column][start..start + rows * SECTOR_BYTES]).freeze();
         self.array.rewrite_sectors(geometry, column, row..row + rows as u32, bytes).await
     }
 
-    fn note_run(&self, check: &mut BatchCheck, geometry: &Geometry, run: &[WrongSector], repaired: bool) {
+    fn note_run(
+        &self,
+        check: &mut BatchCheck,
+        geometry: &Geometry,
+        run: &[WrongSector],
+        repaired: bool,
+    ) {
         let (drive, all) = (geometry.columns[run[0].column].drive, run.len() as u64);
         let unreadable = run.iter().filter(|sector| sector.is_unreadable).count() as u64;
         let wrong = all - unreadable;
@@ -83,7 +90,8 @@ impl<W: World> Pool<W> {
             self.count(|counters| counters.sectors_repaired += all);
         }
         let (repaired, unrepaired) = if repaired { (all, 0) } else { (0, all) };
-        *check.drives.entry(drive).or_default() += Findings { wrong, unreadable, repaired, unrepaired };
+        *check.drives.entry(drive).or_default() +=
+            Findings { wrong, unreadable, repaired, unrepaired };
         if wrong > 0 {
             self.array.note_corrupt_reads(drive, wrong);
         }

@@ -25,9 +25,11 @@ impl<W: World> Pool<W> {
         let _labels = self.membership.labels.lock().await;
         let members = self.array.working_drives().into_iter();
         let members = members.filter_map(|drive| Some((drive, self.uuid_of(drive)?)));
-        let one = |(drive, uuid)| async move { (drive, self.check_superblocks_of(drive, uuid).await) };
+        let one =
+            |(drive, uuid)| async move { (drive, self.check_superblocks_of(drive, uuid).await) };
         let all = join_all(members.map(one)).await;
-        let drives = all.into_iter().filter(|(_, findings)| *findings != Findings::default()).collect();
+        let drives =
+            all.into_iter().filter(|(_, findings)| *findings != Findings::default()).collect();
         BatchCheck { drives, ..BatchCheck::default() }
     }
 
@@ -66,10 +68,12 @@ impl<W: World> Pool<W> {
     }
 
     pub(crate) async fn superblock_at(&self, drive: DriveId, uuid: DriveUuid, offset: u64) -> Copy {
-        let read = self.array.read_raw(drive, offset).await.map(|sector| sector[..SECTOR_BYTES].to_vec());
+        let read =
+            self.array.read_raw(drive, offset).await.map(|sector| sector[..SECTOR_BYTES].to_vec());
         let says = read.as_ref().ok().and_then(|sector| Superblock::decode(sector).ok());
-        let is_its_own =
-            |says: &Superblock| (says.pool, says.drive, says.drive_uuid) == (self.identity.pool, drive, uuid);
+        let is_its_own = |says: &Superblock| {
+            (says.pool, says.drive, says.drive_uuid) == (self.identity.pool, drive, uuid)
+        };
         Copy { offset, read, says: says.filter(is_its_own) }
     }
 
@@ -77,7 +81,8 @@ impl<W: World> Pool<W> {
         tracing::warn!(
             "{drive}: the superblock at {offset} is wrong or unreadable: the scrub writes it anew"
         );
-        let repaired = self.array.rewrite_raw(drive, offset, AlignedBuf::copy_of(right).freeze()).await;
+        let repaired =
+            self.array.rewrite_raw(drive, offset, AlignedBuf::copy_of(right).freeze()).await;
         if repaired {
             self.count(|counters| counters.sectors_repaired += 1);
         }

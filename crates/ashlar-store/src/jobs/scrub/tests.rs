@@ -35,16 +35,25 @@ impl Written {
         let pool = drives.open();
         (0..batches).for_each(|nth| append(&pool, nth, true));
         at_once(pool.checkpoint(false)).expect("good drives");
-        let of_data =
-            |(id, segment): (SegmentId, &Segment)| (u64::from(segment.rows) == batches).then_some(id);
-        let segment = pool.space.segments.borrow().iter().find_map(of_data).expect("they are in one");
+        let of_data = |(id, segment): (SegmentId, &Segment)| {
+            (u64::from(segment.rows) == batches).then_some(id)
+        };
+        let segment =
+            pool.space.segments.borrow().iter().find_map(of_data).expect("they are in one");
         Written { drives, pool, segment }
     }
 
     /// Where a sector of the segment lies.
     fn place(&self, column: usize, row: u32) -> (DriveId, u64) {
-        let geometry =
-            self.pool.space.segments.borrow().get(self.segment).expect("it is there").geometry.clone();
+        let geometry = self
+            .pool
+            .space
+            .segments
+            .borrow()
+            .get(self.segment)
+            .expect("it is there")
+            .geometry
+            .clone();
         let at = geometry.columns[column];
         let layout = self.pool.array.member(at.drive).expect("it works").layout();
         (at.drive, layout.offset(at.chunk, row * SECTOR_BYTES as u32))
@@ -145,7 +154,11 @@ fn what_a_drive_has_spoiled_is_found_and_repaired_and_counted_as_its_own() {
     for (column, row) in [(0, 3), (1, 3), (3, 3)] {
         let drive = written.spoil(column, row, 100);
         let report = written.scrub();
-        assert_eq!((report.state, report.findings), (ScrubState::Finished, found(1, 1)), "column {column}");
+        assert_eq!(
+            (report.state, report.findings),
+            (ScrubState::Finished, found(1, 1)),
+            "column {column}"
+        );
         assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(drive, found(1, 1))]);
         assert!(written.sector(column, row)[..] == before[column][..], "column {column}");
         let again = written.scrub();
@@ -158,7 +171,8 @@ fn what_a_drive_has_spoiled_is_found_and_repaired_and_counted_as_its_own() {
 #[test]
 fn bytes_that_no_checksum_covers_are_set_right_as_well() {
     let written = Written::new(Level::RAID6, 5);
-    let header_end = (0..SECTOR_BYTES).rev().find(|byte| written.sector(0, 2)[*byte] != 0).expect("a header");
+    let header_end =
+        (0..SECTOR_BYTES).rev().find(|byte| written.sector(0, 2)[*byte] != 0).expect("a header");
     let drive = written.spoil(0, 2, header_end + 1);
     let report = written.scrub();
     assert_eq!(report.drives.into_iter().collect::<Vec<_>>(), [(drive, found(1, 1))]);
@@ -170,7 +184,8 @@ fn bytes_that_no_checksum_covers_are_set_right_as_well() {
 #[test]
 fn bytes_that_no_checksum_covers_are_set_right_while_another_drive_is_missing() {
     let written = Written::new(Level::RAID6, 5);
-    let header_end = (0..SECTOR_BYTES).rev().find(|byte| written.sector(0, 2)[*byte] != 0).expect("a header");
+    let header_end =
+        (0..SECTOR_BYTES).rev().find(|byte| written.sector(0, 2)[*byte] != 0).expect("a header");
     written.pool.array.give_up(written.place(1, 2).0, DeviceError::Gone);
     let drive = written.spoil(0, 2, header_end + 1);
     let report = written.scrub();
@@ -267,8 +282,15 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
     let written = Written::new(Level::RAID5, 3);
     let before = written.sector(1, 0);
     let drive = written.spoil(1, 0, 17);
-    let geometry =
-        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry = written
+        .pool
+        .space
+        .segments
+        .borrow()
+        .get(written.segment)
+        .expect("it is there")
+        .geometry
+        .clone();
     // Twice: it is repaired once.
     for _ in 0..2 {
         written.pool.heal_after(&geometry, first_block(&written), Source::Corrupt);
@@ -285,8 +307,15 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
 #[test]
 fn what_cannot_be_healed_is_not_tried_again_before_the_next_scrub() {
     let written = Written::new(Level::RAID5, 3);
-    let geometry =
-        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry = written
+        .pool
+        .space
+        .segments
+        .borrow()
+        .get(written.segment)
+        .expect("it is there")
+        .geometry
+        .clone();
     written.spoil(0, 0, 700);
     written.spoil(1, 0, 700);
     let order = || {
@@ -303,8 +332,15 @@ fn what_cannot_be_healed_is_not_tried_again_before_the_next_scrub() {
 #[test]
 fn what_was_read_right_and_what_is_on_a_lost_drive_orders_nothing() {
     let written = Written::new(Level::RAID5, 3);
-    let geometry =
-        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry = written
+        .pool
+        .space
+        .segments
+        .borrow()
+        .get(written.segment)
+        .expect("it is there")
+        .geometry
+        .clone();
     written.pool.heal_after(&geometry, first_block(&written), Source::Direct);
     written.pool.array.give_up(geometry.columns[1].drive, DeviceError::Gone);
     written.pool.heal_after(&geometry, first_block(&written), Source::Missing);
@@ -315,8 +351,15 @@ fn what_was_read_right_and_what_is_on_a_lost_drive_orders_nothing() {
 #[test]
 fn a_place_that_is_gone_when_its_turn_comes_is_forgotten() {
     let written = Written::new(Level::RAID5, 3);
-    let geometry =
-        written.pool.space.segments.borrow().get(written.segment).expect("it is there").geometry.clone();
+    let geometry = written
+        .pool
+        .space
+        .segments
+        .borrow()
+        .get(written.segment)
+        .expect("it is there")
+        .geometry
+        .clone();
     for (segment, row) in [(SegmentId(9999), 0), (written.segment, 15)] {
         let gone = Location::new(segment, 1, row * 64, BLOCK_BYTES, Codec::Raw);
         written.pool.heal_after(&geometry, gone, Source::Corrupt);
@@ -410,10 +453,12 @@ fn a_superblock_that_is_wrong_is_written_anew_from_the_other() {
     let right = read(Superblock::FIRST_OFFSET);
     let superblock = Superblock::decode(&right).expect("it was made");
     let older = Superblock { generation: superblock.generation - 1, ..superblock.clone() };
-    let of_another = Superblock { drive: DriveId(3), generation: superblock.generation + 1, ..superblock };
+    let of_another =
+        Superblock { drive: DriveId(3), generation: superblock.generation + 1, ..superblock };
     let wrong = [vec![0; SECTOR_BYTES], older.encode(), of_another.encode()];
-    for (offset, wrong) in
-        [Superblock::FIRST_OFFSET, second].into_iter().flat_map(|at| wrong.clone().map(|wrong| (at, wrong)))
+    for (offset, wrong) in [Superblock::FIRST_OFFSET, second]
+        .into_iter()
+        .flat_map(|at| wrong.clone().map(|wrong| (at, wrong)))
     {
         let sector = AlignedBuf::copy_of(&wrong).freeze();
         at_once(device.write(offset, sector, Durability::Stable)).expect("a good drive");

@@ -51,7 +51,8 @@ fn chunks_of_freed_segments_are_told_once_the_next_root_is_durable() {
     {
         let mut segments = pool.space.segments.borrow_mut();
         let wanted = segments.usable_striped() as usize + 20;
-        let reserved = segments.form_window(Shape::Striped, wanted, &pool.drives(), pool.writer.lsns.next());
+        let reserved =
+            segments.form_window(Shape::Striped, wanted, &pool.drives(), pool.writer.lsns.next());
         reserved.into_iter().for_each(|id| drop(segments.free(id)));
     }
     assert_eq!(told(), None);
@@ -70,7 +71,10 @@ fn a_pool_whose_setting_is_off_tells_only_what_a_trim_asks_for() {
     assert!(!pool.space.segments.borrow().has_untold(drive));
     pool.start_trim().unwrap();
     let report = pool.trim_report().unwrap();
-    assert!(report.bytes_total > 0 && report.finished_at.is_none() && report.bytes_done == 0, "{report:?}");
+    assert!(
+        report.bytes_total > 0 && report.finished_at.is_none() && report.bytes_done == 0,
+        "{report:?}"
+    );
     pool.start_trim().unwrap();
     assert_eq!(pool.trim_report(), Some(report), "it goes on, whoever asks again");
     for drive in pool.drives() {

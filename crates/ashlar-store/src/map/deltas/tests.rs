@@ -47,7 +47,8 @@ impl Drives {
 
     /// The directories from `head` on, newest first, as a start reads them.
     fn read(&self, head: Option<Pointer>) -> Vec<(Pointer, Directory)> {
-        let read = |at: Pointer| (at, decode_directory(&self.directories[&at]).expect("a directory"));
+        let read =
+            |at: Pointer| (at, decode_directory(&self.directories[&at]).expect("a directory"));
         let first = head.map(read);
         std::iter::successors(first, |(_, directory)| directory.previous.map(read)).collect()
     }
@@ -142,7 +143,8 @@ impl World {
         for from in inside {
             let to = self.drives.place();
             self.deltas.page_moved(from, to);
-            let at = self.model.iter().position(|page| *page == from).expect("it is one of the pages");
+            let at =
+                self.model.iter().position(|page| *page == from).expect("it is one of the pages");
             self.model[at] = to;
         }
         if victim.0.is_multiple_of(4) {
@@ -164,7 +166,8 @@ impl World {
             "a directory is kept that nothing leads to"
         );
         let mut counted: Vec<Pointer> = self.deltas.pages().collect();
-        let mut named: Vec<Pointer> = self.drives.directories.keys().chain(&self.model).copied().collect();
+        let mut named: Vec<Pointer> =
+            self.drives.directories.keys().chain(&self.model).copied().collect();
         counted.sort_unstable();
         named.sort_unstable();
         prop_assert_eq!(counted, named);

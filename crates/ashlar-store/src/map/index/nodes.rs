@@ -50,9 +50,11 @@ pub struct Nodes {
 impl Nodes {
     /// The nodes that were found on the drives, from the lowest level up.
     pub fn loaded(levels: Vec<Vec<Child>>, root: Option<Pointer>) -> Self {
-        let node =
-            |it: Child| (it.first, Node { pointer: Some(it.pointer), below: it.below, is_changed: false });
-        let levels = levels.into_iter().map(|level| level.into_iter().map(node).collect()).collect();
+        let node = |it: Child| {
+            (it.first, Node { pointer: Some(it.pointer), below: it.below, is_changed: false })
+        };
+        let levels =
+            levels.into_iter().map(|level| level.into_iter().map(node).collect()).collect();
         Nodes { levels, root, ..Nodes::default() }
     }
 
@@ -86,7 +88,9 @@ impl Nodes {
     /// Nodes that lie in `segment` are to be written elsewhere.
     pub fn touch_in(&mut self, segment: SegmentId) {
         let nodes = self.levels.iter_mut().flat_map(BTreeMap::values_mut);
-        for node in nodes.filter(|node| node.pointer.is_some_and(|at| at.location.segment() == segment)) {
+        for node in
+            nodes.filter(|node| node.pointer.is_some_and(|at| at.location.segment() == segment))
+        {
             self.changed += usize::from(!std::mem::replace(&mut node.is_changed, true));
             self.are_stale = true;
         }
@@ -109,7 +113,8 @@ impl Nodes {
             let node = Node { is_changed: true, ..Node::default() };
             self.levels.push(Level::from([(LOWEST, node)]));
         }
-        let due = self.levels[level].iter().filter(|(_, node)| node.is_changed).map(|(key, _)| *key);
+        let due =
+            self.levels[level].iter().filter(|(_, node)| node.is_changed).map(|(key, _)| *key);
         let mut written = NodePages::default();
         for key in due.collect::<Vec<_>>() {
             self.form(level, key, &leaves, &mut written);
@@ -122,7 +127,8 @@ impl Nodes {
         let above = self.levels.drain(level..).flat_map(BTreeMap::into_values);
         self.unneeded.extend(above.filter_map(|node| node.pointer));
         self.root = root;
-        self.changed = self.levels.iter().flat_map(BTreeMap::values).filter(|node| node.is_changed).count();
+        self.changed =
+            self.levels.iter().flat_map(BTreeMap::values).filter(|node| node.is_changed).count();
         self.are_stale = self.changed > 0;
     }
 
@@ -157,7 +163,8 @@ impl Nodes {
         let parts = children.len().div_ceil(NODE_CHILDREN_MAX).max(1);
         for (nth, part) in children.chunks(children.len().div_ceil(parts).max(1)).enumerate() {
             let key = if nth == 0 { key } else { part[0].first };
-            let below = part.iter().map(|child| child.below).reduce(GroupsBelow::and).unwrap_or_default();
+            let below =
+                part.iter().map(|child| child.below).reduce(GroupsBelow::and).unwrap_or_default();
             // A part may belong to the parent behind: a node takes in the next one across parents.
             self.touch_above(level, key);
             written.pages.push((key, encode_node(part)));

@@ -66,7 +66,9 @@ impl World {
     }
 
     fn discard(&mut self, pages: impl IntoIterator<Item = Pointer>) {
-        pages.into_iter().for_each(|page| drop(self.drives.remove(&page.crc).expect("each goes once")));
+        pages
+            .into_iter()
+            .for_each(|page| drop(self.drives.remove(&page.crc).expect("each goes once")));
     }
 
     /// Writes what has changed. Returns how many leaves and nodes that were.
@@ -110,7 +112,8 @@ impl World {
     /// The index that a start finds.
     fn loaded(&self) -> Index {
         let (height, Some(top)) = self.index.root() else { return Index::default() };
-        let mut children = vec![Child { first: LOWEST, pointer: top, below: GroupsBelow::default() }];
+        let mut children =
+            vec![Child { first: LOWEST, pointer: top, below: GroupsBelow::default() }];
         let mut levels = Vec::new();
         for _ in 0..height {
             let nodes = children.iter().map(|child| decode_node(&self.drives[&child.pointer.crc]));
@@ -125,7 +128,10 @@ impl World {
             Place::InMemory(runs) => runs.to_vec(),
             Place::Stored(at) => {
                 let groups = self.stored(at).groups();
-                groups.into_iter().find(|(key, _)| *key == group).map_or(Vec::new(), |(_, runs)| runs)
+                groups
+                    .into_iter()
+                    .find(|(key, _)| *key == group)
+                    .map_or(Vec::new(), |(_, runs)| runs)
             }
         }
     }
@@ -375,5 +381,7 @@ fn what_a_checkpoint_writes_is_foretold() {
     world.set(group(7), runs(7));
     world.set(group(8), runs(8));
     assert!((1..=10).contains(&world.index.to_write().fragments), "one leaf, and the nodes");
-    assert!(world.drives.values().all(|page| decode_leaf(page).is_ok() || decode_node(page).is_ok()));
+    assert!(
+        world.drives.values().all(|page| decode_leaf(page).is_ok() || decode_node(page).is_ok())
+    );
 }

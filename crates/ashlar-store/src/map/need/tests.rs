@@ -23,8 +23,13 @@ fn every_leaf_with_a_group_that_is_to_be_merged_has_its_turn() {
     }
 }
 
-const NOTHING: MapNeed =
-    MapNeed { is_too_large: false, fullest: Some(ShardId(3)), spoiled: None, thin: None, unmerged: None };
+const NOTHING: MapNeed = MapNeed {
+    is_too_large: false,
+    fullest: Some(ShardId(3)),
+    spoiled: None,
+    thin: None,
+    unmerged: None,
+};
 const GROUP: GroupKey = GroupKey { family: Family(1), gib: 0 };
 
 #[test]

@@ -22,8 +22,12 @@ impl Pages for AtHand {
 }
 
 fn ledger() -> (Ledger, Rc<RefCell<Segments>>) {
-    let mut segments =
-        Segments::new(Stripe { data: 1, parity: 0 }, 64, [(DriveId(0), 4)].into_iter(), Numbers::fresh(16));
+    let mut segments = Segments::new(
+        Stripe { data: 1, parity: 0 },
+        64,
+        [(DriveId(0), 4)].into_iter(),
+        Numbers::fresh(16),
+    );
     segments.form_window(Shape::Striped, 2, &[DriveId(0)], ashlar_format::ids::Lsn(64));
     let segments = Rc::new(RefCell::new(segments));
     (Ledger::new(segments.clone()), segments)
@@ -193,7 +197,8 @@ fn deltas_that_are_compacted_hold_what_was_there_when_the_checkpoint_began() {
 #[test]
 fn what_newer_deltas_hide_is_not_written_again() {
     let (ledger, _) = ledger();
-    let updates = [(key(7), Some(pointer(64))), (key(8), Some(pointer(65))), (key(9), Some(pointer(66)))];
+    let updates =
+        [(key(7), Some(pointer(64))), (key(8), Some(pointer(65))), (key(9), Some(pointer(66)))];
     let mut shard = shard_with_deltas(&updates, &ledger);
     shard.set(key(7), None, &ledger);
     shard.set(key(8), Some(pointer(70)), &ledger);
@@ -212,7 +217,8 @@ fn a_group_that_is_trimmed_in_many_places_still_fits_its_leaf() {
     let blocks: Vec<u32> = (0..GIB_BLOCKS as u32)
         .filter(|block| ShardId::of(Family(0), Lba(u64::from(*block))) == shard.id)
         .collect();
-    let (old, old_page) = run(&blocks.iter().map(|block| (*block, block % 64)).collect::<Vec<_>>(), 100);
+    let (old, old_page) =
+        run(&blocks.iter().map(|block| (*block, block % 64)).collect::<Vec<_>>(), 100);
     shard.push_run(group, old);
     let pages = AtHand(BTreeMap::from([(100, old_page)]));
     for first in (0..GIB_BLOCKS).step_by(160) {
@@ -221,6 +227,10 @@ fn a_group_that_is_trimmed_in_many_places_still_fits_its_leaf() {
     assert!(group_bytes(&runs_of(&shard, group)) <= LEAF_BYTES_MAX);
     for block in blocks {
         let trimmed = block % 160 < 129;
-        assert_eq!(shard.look(&key(u64::from(block)), &pages) == Look::Value(None), trimmed, "block {block}");
+        assert_eq!(
+            shard.look(&key(u64::from(block)), &pages) == Look::Value(None),
+            trimmed,
+            "block {block}"
+        );
     }
 }

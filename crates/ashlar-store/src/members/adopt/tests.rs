@@ -25,7 +25,11 @@ fn filled(options: Options) -> (Drives, Rc<Pool<StillWorld>>) {
 
 fn segments_on(pool: &Pool<StillWorld>, drive: DriveId) -> BTreeSet<SegmentId> {
     let segments = pool.space.segments.borrow();
-    segments.iter().filter(|(_, segment)| segment.columns_on(&[drive]) > 0).map(|(id, _)| id).collect()
+    segments
+        .iter()
+        .filter(|(_, segment)| segment.columns_on(&[drive]) > 0)
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// A copy of a drive was put in its place, made before a column came to it: the column lay there by
@@ -56,7 +60,8 @@ fn a_drive_has_its_columns_back_in_as_many_roots_as_the_table_has_room_for() {
     let away = DriveId(1);
     pool.array.give_up(away, DeviceError::Gone);
     at_once(pool.ordered_checkpoint());
-    let found = drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
+    let found =
+        drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
     let (mut work, mut roots_that_add) = (pin!(pool.return_drive(away, found)), 0);
     let mut known = BTreeSet::new();
     let back = loop {
@@ -81,7 +86,8 @@ fn chunks_that_are_kept_for_columns_are_free_once_nobody_adopts_them() {
     let away = DriveId(1);
     pool.array.give_up(away, DeviceError::Gone);
     at_once(pool.ordered_checkpoint());
-    let found = drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
+    let found =
+        drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
     let chunks = found.superblock.layout.chunk_count;
     {
         let mut work = pin!(pool.return_drive(away, found));

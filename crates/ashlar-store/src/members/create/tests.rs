@@ -7,7 +7,8 @@ fn new(level: Level) -> NewPool {
 #[test]
 fn chunks_are_cut_by_the_smallest_drive() {
     let chunk = |size: u64| {
-        plan(&new(Level::RAID5), &[size, size * 2, size]).expect("large enough").layouts[0].chunk_bytes
+        plan(&new(Level::RAID5), &[size, size * 2, size]).expect("large enough").layouts[0]
+            .chunk_bytes
     };
     assert_eq!(chunk(4 << 30), 1 << 20);
     assert_eq!(chunk(16 << 30), 4 << 20);
@@ -39,10 +40,15 @@ fn nothing_overlaps_and_nothing_is_beyond_the_end() {
 #[test]
 fn too_few_and_too_small_drives_are_named() {
     let error = plan(&new(Level::RAID5), &[4 << 30; 2]).expect_err("two drives");
-    assert!(error.to_string().contains("level 5 needs at least 3 drives, and 2 were given"), "{error}");
+    assert!(
+        error.to_string().contains("level 5 needs at least 3 drives, and 2 were given"),
+        "{error}"
+    );
     let error = plan(&new(Level::RAID5), &[4 << 30, 4 << 30, 8 << 20]).expect_err("8 MiB");
     assert!(
-        error.to_string().starts_with("drive 2 has 8MiB, and a pool of this shape needs drives of at least"),
+        error
+            .to_string()
+            .starts_with("drive 2 has 8MiB, and a pool of this shape needs drives of at least"),
         "{error}"
     );
 }

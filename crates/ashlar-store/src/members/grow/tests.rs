@@ -34,7 +34,9 @@ fn the_room_of_drives_that_have_grown_is_taken_at_once_and_is_there_after_a_star
     // More than the drives had room for before.
     let uses_new = |pool: &Pool<_>| {
         let segments = pool.space.segments.borrow();
-        segments.iter().any(|(_, segment)| u64::from(segment.geometry.columns[0].chunk) >= chunks / 2)
+        segments
+            .iter()
+            .any(|(_, segment)| u64::from(segment.geometry.columns[0].chunk) >= chunks / 2)
     };
     for lba in (0..2000).take_while(|_| !uses_new(&pool)) {
         write_block(&pool, lba);
@@ -69,7 +71,10 @@ fn a_cut_leaves_the_old_size_or_the_new_one() {
     let pool = grown.open();
     at_once(pool.grow()).unwrap();
     let after = superblock(&grown.devices[0]);
-    assert!(after.generation > before.generation && after.drive_bytes == before.drive_bytes + 10 * CHUNK);
+    assert!(
+        after.generation > before.generation
+            && after.drive_bytes == before.drive_bytes + 10 * CHUNK
+    );
     let [first, second, inside] = Superblock::offsets(after.drive_bytes);
     let right = AlignedBuf::copy_of(&after.encode()).freeze();
     for offset in [first, second, inside] {
@@ -89,14 +94,19 @@ fn a_cut_leaves_the_old_size_or_the_new_one() {
                 ..before.clone()
             };
             let encoded = AlignedBuf::copy_of(&after.encode()).freeze();
-            let write = |offset, bytes| at_once(device.write(offset, bytes, Durability::Stable)).unwrap();
+            let write =
+                |offset, bytes| at_once(device.write(offset, bytes, Durability::Stable)).unwrap();
             let order = [second, inside, first];
             order[..done].iter().for_each(|offset| write(*offset, encoded.clone()));
             if let Some(offset) = order.get(done).filter(|_| is_torn) {
                 write(*offset, AlignedBuf::zeroed(SECTOR_BYTES).freeze());
             }
             let has_first = done == 3 || (done == 2 && is_torn);
-            assert_eq!(superblock(device), if has_first { after } else { before }, "{done} {is_torn}");
+            assert_eq!(
+                superblock(device),
+                if has_first { after } else { before },
+                "{done} {is_torn}"
+            );
         }
     }
 }

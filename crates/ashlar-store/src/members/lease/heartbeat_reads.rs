@@ -117,15 +117,18 @@ impl Looks {
             return match ours.filter(|began| now < after(*began, LEASE)) {
                 Some(began) => Next::Permit(began),
                 None if is_permitted => Next::Stay,
-                None => {
-                    Next::Contested(Contested { since: now, is_late: !self.heartbeats_under_way.is_empty() })
-                }
+                None => Next::Contested(Contested {
+                    since: now,
+                    is_late: !self.heartbeats_under_way.is_empty(),
+                }),
             };
         };
         let is_over = |began: &Nanos| *began >= after(contested.since, CONTESTED);
         match (ours, seen_on(newest(), needed)) {
             // Whoever had taken it would have been seen.
-            (Some(began), _) if !contested.is_late && began >= contested.since => Next::Permit(began),
+            (Some(began), _) if !contested.is_late && began >= contested.since => {
+                Next::Permit(began)
+            }
             (ours, Some(any)) if is_over(&any) => Next::AskRoots(ours.filter(is_over)),
             _ => Next::Stay,
         }

@@ -44,14 +44,17 @@ impl<W: World> Pool<W> {
         let mut looked_at = BTreeSet::new();
         while !self.membership.lease.is_ending.get() && self.count_heartbeat() {
             // A drive that hangs still has its last look to answer.
-            for drive in self.array.working_drives().into_iter().filter(|drive| looked_at.insert(*drive)) {
+            for drive in
+                self.array.working_drives().into_iter().filter(|drive| looked_at.insert(*drive))
+            {
                 turns.push(self.look_at(drive).boxed_local());
             }
             self.take_turns(&mut turns, &mut looked_at).await;
             if let Some(Next::AskRoots(ours)) = self.renew() {
                 let heartbeats = self.ask_roots(ours).await.into_iter();
                 turns.extend(
-                    heartbeats.map(|drive| self.send_heartbeat(drive, When::Contested).boxed_local()),
+                    heartbeats
+                        .map(|drive| self.send_heartbeat(drive, When::Contested).boxed_local()),
                 );
             }
         }
@@ -73,8 +76,9 @@ impl<W: World> Pool<W> {
 
     /// What drives say till the next heartbeat is due, or none is any more.
     async fn take_turns<'a>(&'a self, turns: &mut Turns<'a>, looked_at: &mut BTreeSet<DriveId>) {
-        let ends =
-            wait_for(&self.membership.lease.notify, || self.membership.lease.is_ending.get().then_some(()));
+        let ends = wait_for(&self.membership.lease.notify, || {
+            self.membership.lease.is_ending.get().then_some(())
+        });
         let (sleep, ends) = (pin!(self.world.sleep(HEARTBEAT_INTERVAL)), pin!(ends));
         let mut pause = select(sleep, ends);
         loop {
@@ -98,7 +102,9 @@ impl<W: World> Pool<W> {
         // By way of the array: one that hangs is noticed, also where nothing else is asked of it.
         let read = self.array.read_raw(drive, Heartbeat::OFFSET).await;
         let seen = read.as_ref().ok().and_then(|sector| Heartbeat::decode(sector).ok());
-        let Some(view) = self.membership.lease.with_ours(|ours| view(&ours.heartbeat, seen.as_ref())) else {
+        let Some(view) =
+            self.membership.lease.with_ours(|ours| view(&ours.heartbeat, seen.as_ref()))
+        else {
             return Turn::Looked { drive, may_write: false };
         };
         if view == View::Theirs {
@@ -129,7 +135,8 @@ impl<W: World> Pool<W> {
     }
 
     async fn send_heartbeat(&self, drive: DriveId, when: When) -> Turn {
-        if let (Some(member), Some(own)) = (self.array.working(drive), self.membership.lease.own()) {
+        if let (Some(member), Some(own)) = (self.array.working(drive), self.membership.lease.own())
+        {
             // Asked last: this process may have been stopped since it looked.
             if when == When::Contested || self.array.is_permitted() {
                 write_heartbeat(&member.device, &own, Durability::Fleeting).await;
@@ -184,8 +191,10 @@ impl<W: World> Pool<W> {
         let working = self.array.working_drives();
         let (needed, now) = (self.looks_needed(working.len()), self.world.now());
         let is_permitted = self.array.is_permitted();
-        let next =
-            self.membership.lease.with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
+        let next = self
+            .membership
+            .lease
+            .with_ours(|ours| ours.looks.next(&working, needed, now, is_permitted))?;
         match next {
             Next::Permit(began) => self.permit(began),
             Next::Contested(contested) => self.contest(contested),
@@ -262,9 +271,12 @@ impl<W: World> Pool<W> {
     }
 
     async fn write_last_heartbeat(&self) {
-        let Some(own) = self.membership.lease.own().filter(|_| self.array.is_permitted()) else { return };
+        let Some(own) = self.membership.lease.own().filter(|_| self.array.is_permitted()) else {
+            return;
+        };
         let last = Heartbeat { is_open: false, count: own.count + 1, ..own };
-        let members = self.array.working_drives().into_iter().filter_map(|drive| self.array.working(drive));
+        let members =
+            self.array.working_drives().into_iter().filter_map(|drive| self.array.working(drive));
         let write = async |device: Rc<ashlar_raid::Member<W::Device>>| {
             write_heartbeat(&device.device, &last, Durability::Fleeting).await
         };

@@ -39,7 +39,11 @@ pub(super) async fn write_heartbeat<D: Device>(
 
 /// The machine that has the pool of a drive open, if one sends heartbeats to it within twelve
 /// seconds. Returns at once where none has it open by its heartbeat.
-pub async fn live_holder<W: World>(world: &W, device: &W::Device, pool: PoolUuid) -> Option<String> {
+pub async fn live_holder<W: World>(
+    world: &W,
+    device: &W::Device,
+    pool: PoolUuid,
+) -> Option<String> {
     let before = read_heartbeat(device, pool).await.filter(|heartbeat| heartbeat.is_open)?;
     world.sleep(SIGN_OF_LIFE).await;
     match read_heartbeat(device, pool).await {
@@ -70,7 +74,9 @@ pub(crate) async fn take<W: World>(
         // Only who has made it knows of it.
         None => chosen.root.generation <= MADE_ROOT,
     };
-    if let Some(last) = last_before(&before, holder).filter(|last| last.is_open && !is_ours(Some(last))) {
+    if let Some(last) =
+        last_before(&before, holder).filter(|last| last.is_open && !is_ours(Some(last)))
+    {
         tracing::info!("'{}' had the pool open last: waiting for its heartbeats", last.holder_name);
         let holder_name = last.holder_name.clone();
         if is_alive(world, members, &mut before).await {
@@ -140,7 +146,8 @@ fn adopt_late(
     strange: impl Fn(usize, &Heartbeat) -> bool,
 ) -> Option<u64> {
     let is_late = |nth: &usize| {
-        let seen = after[*nth].as_ref().filter(|seen| before[*nth].is_none() && strange(*nth, seen));
+        let seen =
+            after[*nth].as_ref().filter(|seen| before[*nth].is_none() && strange(*nth, seen));
         seen.is_some_and(|seen| is_newer(seen, before))
     };
     let late: Vec<usize> = (0..before.len()).filter(is_late).collect();
@@ -213,7 +220,11 @@ fn is_newer(heartbeat: &Heartbeat, than: &[Option<Heartbeat>]) -> bool {
 }
 
 /// Writes the claim everywhere. Returns where it was taken.
-async fn write_claim<W: World>(world: &W, members: &[FoundDrive<W::Device>], own: &Heartbeat) -> Vec<bool> {
+async fn write_claim<W: World>(
+    world: &W,
+    members: &[FoundDrive<W::Device>],
+    own: &Heartbeat,
+) -> Vec<bool> {
     let write = async |drive: &FoundDrive<W::Device>| {
         // On stable media: no drive is to come back with an epoch that the others have lost.
         let written = write_heartbeat(&drive.device, own, Durability::Stable);

@@ -53,7 +53,8 @@ fn put_back(device: &TestDevice, superblock: &Superblock) {
 }
 
 fn settle(drives: &Drives) {
-    let superblocks: Vec<Superblock> = drives.found().into_iter().map(|found| found.superblock).collect();
+    let superblocks: Vec<Superblock> =
+        drives.found().into_iter().map(|found| found.superblock).collect();
     at_once(drives.open().settle_name(&superblocks));
 }
 
@@ -84,7 +85,8 @@ fn what_is_no_name_changes_nothing() {
 fn a_rename_that_was_stopped_halfway_is_brought_to_its_end_by_the_next_opening() {
     for told in 1..4 {
         let drives = drives();
-        let before: Vec<Superblock> = drives.found().into_iter().map(|found| found.superblock).collect();
+        let before: Vec<Superblock> =
+            drives.found().into_iter().map(|found| found.superblock).collect();
         at_once(drives.open().rename("tank")).unwrap();
         for (device, before) in drives.devices.iter().zip(&before).skip(told) {
             put_back(device, before);
@@ -199,7 +201,8 @@ fn a_rename_after_one_that_was_cut_between_two_copies_has_a_generation_of_its_ow
     let pool = drives.open();
     let sector = AlignedBuf::copy_of(&cut.encode()).freeze();
     let second = second_of(&drives.devices[1]);
-    at_once(drives.devices[1].write(second.start, sector, Durability::Stable)).expect("a good drive");
+    at_once(drives.devices[1].write(second.start, sector, Durability::Stable))
+        .expect("a good drive");
     drives.devices[1].refuse_writes(second);
     at_once(pool.rename("tank")).expect("three drives take it");
     assert_each_generation_has_one_name(&drives);

@@ -37,7 +37,11 @@ fn copy_of(device: &TestDevice) -> TestDevice {
 
 fn columns_on(pool: &Pool<StillWorld>, drive: DriveId) -> BTreeSet<SegmentId> {
     let segments = pool.space.segments.borrow();
-    segments.iter().filter(|(_, segment)| segment.columns_on(&[drive]) > 0).map(|(id, _)| id).collect()
+    segments
+        .iter()
+        .filter(|(_, segment)| segment.columns_on(&[drive]) > 0)
+        .map(|(id, _)| id)
+        .collect()
 }
 
 fn lose(pool: &Pool<StillWorld>, drive: DriveId) {
@@ -48,7 +52,11 @@ fn lose(pool: &Pool<StillWorld>, drive: DriveId) {
 fn restore_while(pool: &Rc<Pool<StillWorld>>, wanted: impl Fn(RebuildTask) -> bool) {
     let next = || {
         pool.rebuild_at_once();
-        pool.next_rebuild(&pool.space.segments.borrow(), pool.writer.lsns.floor(), &pool.allocation_targets())
+        pool.next_rebuild(
+            &pool.space.segments.borrow(),
+            pool.writer.lsns.floor(),
+            &pool.allocation_targets(),
+        )
     };
     while let Some(task) = next().filter(|task| wanted(*task)) {
         at_once(pool.rebuild_step(task)).expect("good drives");
@@ -80,7 +88,8 @@ fn a_drive_that_comes_back_brings_all_that_was_complete_before_it_was_lost() {
     let is_sealed = |id: &SegmentId| {
         pool.space.segments.borrow().get(*id).expect("it is there").state == SegmentState::Sealed
     };
-    let before: BTreeSet<SegmentId> = columns_on(&pool, away).into_iter().filter(is_sealed).collect();
+    let before: BTreeSet<SegmentId> =
+        columns_on(&pool, away).into_iter().filter(is_sealed).collect();
     assert!(!before.is_empty());
     lose(&pool, away);
     let back = bring_back(&pool, &drives, away, drives.devices[1].clone()).expect("it is a member");
@@ -110,7 +119,8 @@ fn moved_to_drive_1(drives: &Drives, pool: &Rc<Pool<StillWorld>>) -> Moved {
     lose(pool, DriveId(0));
     let (copy, before) = (copy_of(&drives.devices[1]), columns_on(pool, DriveId(1)));
     restore_while(pool, |task| task != RebuildTask::Settle);
-    let after: BTreeSet<SegmentId> = columns_on(pool, DriveId(1)).difference(&before).copied().collect();
+    let after: BTreeSet<SegmentId> =
+        columns_on(pool, DriveId(1)).difference(&before).copied().collect();
     assert!(!after.is_empty(), "what the first one had is on the others");
     lose(pool, DriveId(1));
     Moved { copy, before }
@@ -119,7 +129,8 @@ fn moved_to_drive_1(drives: &Drives, pool: &Rc<Pool<StillWorld>>) -> Moved {
 /// It was taken for what had been moved to the drive after the copy was made, and the pool for
 /// safer than it was until reads found that out one by one.
 #[test]
-fn a_copy_that_was_put_in_the_place_of_a_drive_brings_only_what_was_on_the_drive_when_it_was_made() {
+fn a_copy_that_was_put_in_the_place_of_a_drive_brings_only_what_was_on_the_drive_when_it_was_made()
+{
     let (drives, pool) = filled();
     let Moved { copy, before } = moved_to_drive_1(&drives, &pool);
     let back = bring_back(&pool, &drives, DriveId(1), copy).expect("it is a member");
@@ -151,7 +162,8 @@ fn a_drive_of_which_no_root_can_be_read_is_taken_once_nothing_of_it_is_needed() 
     let device = drives.devices[1].clone();
     for slot in 0..SLOT_COUNT {
         let rotten = AlignedBuf::copy_of(&[0xa5; SECTOR_BYTES]).freeze();
-        at_once(device.write(Superblock::root_offset(slot), rotten, Durability::Stable)).expect("in memory");
+        at_once(device.write(Superblock::root_offset(slot), rotten, Durability::Stable))
+            .expect("in memory");
     }
     let back = bring_back(&pool, &drives, away, device.clone());
     assert!(matches!(back, Err(RejoinError::Unknown(drive)) if drive == away));
@@ -168,7 +180,8 @@ fn a_drive_comes_back_between_two_checkpoints_and_not_in_the_middle_of_one() {
     let (drives, pool) = filled();
     let away = DriveId(1);
     lose(&pool, away);
-    let found = drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
+    let found =
+        drives.found().into_iter().find(|found| found.superblock.drive == away).expect("a member");
     let held = columns_on(&pool, away);
     pool.space.segments.borrow_mut().note();
     let mut work = pin!(pool.return_drive(away, found));

@@ -28,12 +28,16 @@ fn drives() -> Drives {
 #[test]
 fn a_partition_table_over_all_members_loses_nothing() {
     let drives = drives();
-    let labels: Vec<Superblock> = drives.found().into_iter().map(|found| found.superblock).collect();
+    let labels: Vec<Superblock> =
+        drives.found().into_iter().map(|found| found.superblock).collect();
     drives.devices.iter().for_each(partition);
     for (device, label) in drives.devices.iter().zip(&labels) {
         assert_eq!(at_once(restore_label(device)).expect("the copy is whole"), *label);
     }
-    assert_eq!(drives.found().into_iter().map(|found| found.superblock).collect::<Vec<_>>(), labels);
+    assert_eq!(
+        drives.found().into_iter().map(|found| found.superblock).collect::<Vec<_>>(),
+        labels
+    );
     let pool = drives.open();
     assert_eq!(at_once(pool.audit()).expect("all is there").wrong, Vec::<String>::new());
     assert_eq!(pool.counters.get().corrupt_reads_corrected, 0, "nothing of it was overwritten");
@@ -54,11 +58,16 @@ fn nothing_is_written_to_a_drive_without_the_copy_or_with_that_of_another_size()
     let before = at_once(device.read(0, AlignedBuf::zeroed(SECTOR_BYTES))).1;
     label.drive_bytes += 4096;
     let inside = AlignedBuf::copy_of(&label.encode()).freeze();
-    at_once(device.write(Superblock::INSIDE_OFFSET, inside, Durability::Stable)).expect("in memory");
+    at_once(device.write(Superblock::INSIDE_OFFSET, inside, Durability::Stable))
+        .expect("in memory");
     assert!(matches!(at_once(restore_label(device)), Err(RestoreError::OtherSize { .. })));
     let nothing = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
-    at_once(device.write(Superblock::INSIDE_OFFSET, nothing, Durability::Stable)).expect("in memory");
-    assert!(matches!(at_once(restore_label(device)), Err(RestoreError::NoCopy(SuperblockError::Absent))));
+    at_once(device.write(Superblock::INSIDE_OFFSET, nothing, Durability::Stable))
+        .expect("in memory");
+    assert!(matches!(
+        at_once(restore_label(device)),
+        Err(RestoreError::NoCopy(SuperblockError::Absent))
+    ));
     let after = at_once(device.read(0, AlignedBuf::zeroed(SECTOR_BYTES))).1;
     assert_eq!(before[..], after[..]);
 }

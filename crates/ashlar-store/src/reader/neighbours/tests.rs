@@ -51,6 +51,7 @@ fn what_little_lies_between_is_read_along_where_that_is_wanted() {
 
 #[test]
 fn one_read_is_bounded() {
-    let stored: Vec<Pointer> = (0..READ_SECTORS_MAX + 10).map(|sector| at(1, sector, 4096)).collect();
+    let stored: Vec<Pointer> =
+        (0..READ_SECTORS_MAX + 10).map(|sector| at(1, sector, 4096)).collect();
     assert_eq!(group_sizes(&stored), [READ_SECTORS_MAX as usize, 10]);
 }

@@ -24,14 +24,16 @@ impl Content<'_> {
     }
 
     pub fn put(&mut self, column: usize, row: u32, sector: &[u8]) -> bool {
-        self.columns[column].to_mut()[(row - self.first_row) as usize * SECTOR_BYTES..][..SECTOR_BYTES]
+        self.columns[column].to_mut()[(row - self.first_row) as usize * SECTOR_BYTES..]
+            [..SECTOR_BYTES]
             .copy_from_slice(sector);
         true
     }
 
     /// The columns to the last byte: what no checksum covers was written as zeros.
     pub fn as_written(&self) -> Vec<Vec<u8>> {
-        let mut columns: Vec<Vec<u8>> = self.columns.iter().map(|column| vec![0; column.len()]).collect();
+        let mut columns: Vec<Vec<u8>> =
+            self.columns.iter().map(|column| vec![0; column.len()]).collect();
         let header = &self.header.header_bytes;
         columns[0][..header.len()].copy_from_slice(header);
         for location in self.header.header.records.iter().filter_map(|record| record.location) {
@@ -50,8 +52,9 @@ impl Content<'_> {
         let mut suspects: Vec<(usize, u32)> = self.wrong_sectors();
         for column in 0..self.columns.len() {
             let unreadable = |row: &u32| image.sector(column, *row).is_none();
-            suspects
-                .extend((self.first_row..self.first_row + rows).filter(unreadable).map(|row| (column, row)));
+            suspects.extend(
+                (self.first_row..self.first_row + rows).filter(unreadable).map(|row| (column, row)),
+            );
         }
         suspects.sort_unstable();
         suspects.dedup();
@@ -79,15 +82,19 @@ impl Content<'_> {
             let Some(location) = record.location else { continue };
             let slot = location.slot() as usize - base_slot;
             covered[location.column()][slot..slot + location.slots() as usize].fill(true);
-            if crc32c(&self.columns[location.column()][slot * SLOT_BYTES..][..location.bytes()]) != record.crc
+            if crc32c(&self.columns[location.column()][slot * SLOT_BYTES..][..location.bytes()])
+                != record.crc
             {
                 wrong.extend(location.sectors().map(|sector| (location.column(), sector)));
             }
-            wrong.extend(self.wrong_padding(location.column(), slot * SLOT_BYTES + location.bytes()));
+            wrong.extend(
+                self.wrong_padding(location.column(), slot * SLOT_BYTES + location.bytes()),
+            );
         }
         for (column, covered) in covered.iter().enumerate() {
             let stray = |slot: &usize| {
-                !covered[*slot] && self.columns[column][slot * SLOT_BYTES..][..SLOT_BYTES] != [0; SLOT_BYTES]
+                !covered[*slot]
+                    && self.columns[column][slot * SLOT_BYTES..][..SLOT_BYTES] != [0; SLOT_BYTES]
             };
             let stray = (0..covered.len()).filter(stray);
             wrong.extend(stray.map(|slot| (column, self.first_row + (slot / SLOTS) as u32)));

@@ -63,5 +63,9 @@ fn a_pool_with_all_its_drives_has_its_limit_though_maps_take_it_beyond() {
     assert_eq!(allowed_after(&[over, over, Held { limit: 600, ..over }]), [640, 640, 600]);
     let reached = Held { live: 481, ..DEGRADED };
     let degraded = Held { live: 400, ..DEGRADED };
-    assert_eq!(allowed_after(&[WHOLE, degraded, reached]), [640, 480, 480], "reached since the loss");
+    assert_eq!(
+        allowed_after(&[WHOLE, degraded, reached]),
+        [640, 480, 480],
+        "reached since the loss"
+    );
 }

@@ -32,7 +32,10 @@ fn hosts_that_want_more_are_slowed_down_until_collection_keeps_up() {
     let rates = [19, 18, 16, 14, 12, 10, 9].map(|free| rate_of_hosts(&steady(), free));
     assert!(rates[0] > 1000.0, "there is enough: {rates:?}");
     assert!(rates.is_sorted_by(|faster, slower| faster > slower), "{rates:?}");
-    assert!((10.0..15.0).contains(&rates[2]), "a third of the way, about as fast as collection: {rates:?}");
+    assert!(
+        (10.0..15.0).contains(&rates[2]),
+        "a third of the way, about as fast as collection: {rates:?}"
+    );
     assert!((0.5..2.0).contains(&rates[6]), "{rates:?}");
 }
 

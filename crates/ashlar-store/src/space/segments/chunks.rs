@@ -46,7 +46,8 @@ impl Bits {
 
     /// Those that the one has and the other has not.
     fn without(&self, other: &Self) -> Self {
-        let words: Vec<u64> = self.words.iter().zip(&other.words).map(|(one, other)| one & !other).collect();
+        let words: Vec<u64> =
+            self.words.iter().zip(&other.words).map(|(one, other)| one & !other).collect();
         let count = words.iter().map(|word| word.count_ones()).sum();
         let (first_word, end_word) = (0, words.len());
         Bits { words, count, first_word, end_word }
@@ -85,7 +86,9 @@ impl Bits {
         let words = &self.words[self.first_word.min(self.end_word)..self.end_word];
         let found = words.iter().position(|word| *word != 0);
         self.first_word = found.map_or(self.end_word, |found| self.first_word + found);
-        found.map(|_| self.first_word as u32 * u64::BITS + self.words[self.first_word].trailing_zeros())
+        found.map(|_| {
+            self.first_word as u32 * u64::BITS + self.words[self.first_word].trailing_zeros()
+        })
     }
 
     fn lowest_from(&self, chunk: u32) -> Option<u32> {
@@ -161,7 +164,8 @@ impl FreeChunks {
     /// Takes the lowest one that is not away; if all are, the lowest one.
     pub fn take_lowest(&mut self) -> Option<u32> {
         let lowest = self.free.lowest()?;
-        let behind = self.away.as_ref().map(|away| &away.chunks).filter(|away| away.contains(&lowest));
+        let behind =
+            self.away.as_ref().map(|away| &away.chunks).filter(|away| away.contains(&lowest));
         let chunk = behind.and_then(|away| self.free.lowest_from(away.end)).unwrap_or(lowest);
         assert!(self.take(chunk), "seen to be free");
         Some(chunk)
@@ -231,10 +235,14 @@ impl FreeChunks {
         }
         let last = self.untold.highest().max(self.to_trim.highest())?;
         let is_due = |chunk: &u32| self.untold.has(*chunk) || self.to_trim.has(*chunk);
-        let below = (0..last).rev().take_while(is_due).take(chunks_max.saturating_sub(1) as usize).count();
+        let below =
+            (0..last).rev().take_while(is_due).take(chunks_max.saturating_sub(1) as usize).count();
         let chunks = last - below as u32..last + 1;
         for chunk in chunks.clone() {
-            assert!(self.free.has(chunk) && !self.unsettled.has(chunk), "chunk {chunk} may be needed");
+            assert!(
+                self.free.has(chunk) && !self.unsettled.has(chunk),
+                "chunk {chunk} may be needed"
+            );
             self.untold.remove(chunk);
             self.to_trim.remove(chunk);
         }

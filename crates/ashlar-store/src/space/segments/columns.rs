@@ -120,7 +120,10 @@ impl Segments {
     /// The drive, on which no segment lies, is no part of the pool any more.
     pub fn remove_drive(&mut self, drive: DriveId, stripe: Stripe) {
         assert!(!self.summary.is_used(drive), "{drive} is let go of while segments lie on it");
-        assert!(!self.is_target(drive), "{drive} is let go of while columns are on their way to it");
+        assert!(
+            !self.is_target(drive),
+            "{drive} is let go of while columns are on their way to it"
+        );
         self.chunks_total.remove(&drive);
         self.free_chunks.remove(&drive);
         // Chunks that somebody still reads are not those of another drive that has the number

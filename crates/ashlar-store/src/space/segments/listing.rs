@@ -7,7 +7,8 @@
 use ashlar_block::SECTOR_BYTES;
 use ashlar_format::location::SegmentId;
 use ashlar_format::table::{
-    COUNT_LEAF_NUMBERS, Counted, LEAF_NUMBERS, Listed, Occupancy, SegmentState, TableEntry, is_paged,
+    COUNT_LEAF_NUMBERS, Counted, LEAF_NUMBERS, Listed, Occupancy, SegmentState, TableEntry,
+    is_paged,
 };
 
 use super::slab::PAGE_NUMBERS;
@@ -52,8 +53,10 @@ impl Segments {
     /// Segments that the pages which one checkpoint writes of the table fill, at most: none in a
     /// small pool, where they all go into the one that is open.
     pub fn filled_by_table(&self) -> usize {
-        let leaves = self.leaves().min(self.freed_at_a_time() + self.moved_at_a_time() + LEAVES_SEALED);
-        let counts = self.entries.len() * COUNT_BYTES + self.entries.pages_taken() * COUNT_LEAF_BYTES;
+        let leaves =
+            self.leaves().min(self.freed_at_a_time() + self.moved_at_a_time() + LEAVES_SEALED);
+        let counts =
+            self.entries.len() * COUNT_BYTES + self.entries.pages_taken() * COUNT_LEAF_BYTES;
         (leaves * LEAF_BYTES + counts) / self.striped_bytes()
     }
 

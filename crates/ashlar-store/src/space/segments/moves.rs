@@ -51,8 +51,11 @@ impl Segments {
         let geometry = &self.entries[id].geometry;
         let own: BTreeSet<DriveId> = geometry.columns.iter().map(|column| column.drive).collect();
         let free = |drive: &DriveId| self.free_chunks.get(drive).map_or(0, FreeChunks::count);
-        let mut beside: Vec<DriveId> =
-            drives.iter().copied().filter(|drive| !own.contains(drive) && free(drive) > 0).collect();
+        let mut beside: Vec<DriveId> = drives
+            .iter()
+            .copied()
+            .filter(|drive| !own.contains(drive) && free(drive) > 0)
+            .collect();
         beside.sort_by_key(|drive| (Reverse(free(drive)), *drive));
         beside
     }
@@ -86,8 +89,11 @@ impl Segments {
             return None;
         }
         let place = |(column, drive): (&usize, DriveId)| {
-            let chunk =
-                self.free_chunks.get_mut(&drive).and_then(FreeChunks::take_lowest).expect("seen to be free");
+            let chunk = self
+                .free_chunks
+                .get_mut(&drive)
+                .and_then(FreeChunks::take_lowest)
+                .expect("seen to be free");
             NewPlace { column: *column, chunk: ChunkAddr { drive, chunk } }
         };
         let places: Vec<NewPlace> = columns.iter().zip(beside).map(place).collect();
@@ -138,7 +144,8 @@ impl Segments {
         let departs = |(id, places): (&SegmentId, &Vec<NewPlace>)| {
             let Some(segment) = self.entries.get(*id) else { return 0 };
             let columns = &segment.geometry.columns;
-            let leaves = |place: &&NewPlace| columns.get(place.column).is_some_and(|it| it.drive == drive);
+            let leaves =
+                |place: &&NewPlace| columns.get(place.column).is_some_and(|it| it.drive == drive);
             places.iter().filter(leaves).count()
         };
         self.moving.iter().map(departs).sum()

@@ -48,8 +48,17 @@ impl Numbers {
 
     /// The numbers of a new pool.
     pub fn fresh(circle: u32) -> Self {
-        assert!(circle > 0 && u64::from(circle).is_multiple_of(QUARTERS), "a circle of {circle} numbers");
-        Numbers { circle, ordinal: 0, swept: Self::SWEPT_AT_FIRST, resting: BTreeSet::new(), given_up: false }
+        assert!(
+            circle > 0 && u64::from(circle).is_multiple_of(QUARTERS),
+            "a circle of {circle} numbers"
+        );
+        Numbers {
+            circle,
+            ordinal: 0,
+            swept: Self::SWEPT_AT_FIRST,
+            resting: BTreeSet::new(),
+            given_up: false,
+        }
     }
 
     /// Turns so far.

@@ -63,17 +63,22 @@ impl Segments {
     /// room, reserved or free.
     pub fn width_now(&self, drives: &[DriveId]) -> usize {
         let reserved = self.usable[Shape::Striped as usize].iter();
-        let reserved: BTreeSet<DriveId> =
-            reserved.flat_map(|id| &self.entries[*id].geometry.columns).map(|column| column.drive).collect();
-        let is_free = |drive: &DriveId| self.free_chunks.get(drive).is_some_and(|chunks| chunks.count() > 0);
-        let roomy = drives.iter().filter(|drive| reserved.contains(drive) || is_free(drive)).count();
+        let reserved: BTreeSet<DriveId> = reserved
+            .flat_map(|id| &self.entries[*id].geometry.columns)
+            .map(|column| column.drive)
+            .collect();
+        let is_free =
+            |drive: &DriveId| self.free_chunks.get(drive).is_some_and(|chunks| chunks.count() > 0);
+        let roomy =
+            drives.iter().filter(|drive| reserved.contains(drive) || is_free(drive)).count();
         roomy.min(self.stripe.columns(Shape::Striped))
     }
 
     /// How full these drives are. Chunks that columns have left, or are on their way from, count as
     /// free.
     pub fn loads(&self, drives: &[DriveId]) -> Loads {
-        let retired = |drive: DriveId| self.retired.iter().filter(move |it| it.chunk.drive == drive).count();
+        let retired =
+            |drive: DriveId| self.retired.iter().filter(move |it| it.chunk.drive == drive).count();
         let load = |drive: &DriveId| {
             let left = retired(*drive) + self.departing(*drive);
             let free = self.free_chunks.get(drive)?.count() + left as u32;
@@ -135,8 +140,10 @@ impl Segments {
     /// Striped segments that would not be in use if only `drives` were there: reserved ones, and
     /// those that there would be room for, what is reserved beside other drives given back.
     pub fn free_on(&self, drives: &[DriveId]) -> u64 {
-        let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[*id].geometry);
-        let (within, beyond): (Vec<_>, Vec<_>) = reserved.partition(|geometry| geometry.lies_on(drives));
+        let reserved =
+            self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[*id].geometry);
+        let (within, beyond): (Vec<_>, Vec<_>) =
+            reserved.partition(|geometry| geometry.lies_on(drives));
         let columns = beyond.into_iter().flat_map(|geometry| &geometry.columns);
         let given_back: Vec<DriveId> = columns.map(|column| column.drive).collect();
         self.free_stripes(drives, &given_back).segments() + within.len() as u64
@@ -161,9 +168,11 @@ impl Segments {
             .map(|column| column.drive)
             .collect();
         let is_roomy = |drive: &&DriveId| {
-            freed.contains(drive) || self.free_chunks.get(drive).is_some_and(|chunks| chunks.count() > 0)
+            freed.contains(drive)
+                || self.free_chunks.get(drive).is_some_and(|chunks| chunks.count() > 0)
         };
-        !self.numbers.are_gone() && drives.iter().filter(is_roomy).count() > self.parity_on(drives.len())
+        !self.numbers.are_gone()
+            && drives.iter().filter(is_roomy).count() > self.parity_on(drives.len())
     }
 
     /// The stripes that `drives` have room for when they are empty.
@@ -187,13 +196,14 @@ impl Segments {
     /// columns, as they are placed now: those that are reserved tell. In a pool of unequal drives
     /// most may be narrower than the widest.
     pub fn chunks_per_column(&self, short: &[DriveId], drives: &[DriveId]) -> f64 {
-        let reserved = self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[*id].geometry);
+        let reserved =
+            self.usable[Shape::Striped as usize].iter().map(|id| &self.entries[*id].geometry);
         let reserved = reserved.filter(|geometry| geometry.lies_on(drives));
         let chunks = |geometry: &Geometry| {
             geometry.columns.iter().filter(|column| short.contains(&column.drive)).count()
         };
-        let (chunks, data) =
-            reserved.fold((0, 0), |(all, data), geometry| (all + chunks(geometry), data + geometry.data()));
+        let (chunks, data) = reserved
+            .fold((0, 0), |(all, data), geometry| (all + chunks(geometry), data + geometry.data()));
         if data > 0 {
             return chunks as f64 / data as f64;
         }

@@ -50,12 +50,19 @@ impl Segments {
 
     /// How safe the segments are if `away` are the drives that are absent, but for those that are
     /// `freed`.
-    pub fn redundancy(&mut self, away: &BTreeSet<DriveId>, freed: &BTreeSet<SegmentId>) -> Redundancy {
+    pub fn redundancy(
+        &mut self,
+        away: &BTreeSet<DriveId>,
+        freed: &BTreeSet<SegmentId>,
+    ) -> Redundancy {
         while self.recount_redundancy(away, usize::MAX) {}
         let mut parity_used = self.summary.parity_used().clone();
         let mut thin = self.summary.thin();
-        let mut on: BTreeMap<DriveId, (u32, UsedBy)> =
-            self.summary.on_drives().map(|(drive, columns, used)| (drive, (columns, used.clone()))).collect();
+        let mut on: BTreeMap<DriveId, (u32, UsedBy)> = self
+            .summary
+            .on_drives()
+            .map(|(drive, columns, used)| (drive, (columns, used.clone())))
+            .collect();
         for (id, segment) in freed.iter().filter_map(|id| Some((*id, self.entries.get(*id)?))) {
             let used = self.summary.parity_used_of(id, segment);
             thin -= u64::from(segment.geometry.parity() < self.stripe.parity);

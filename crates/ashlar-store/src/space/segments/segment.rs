@@ -99,7 +99,8 @@ impl Segment {
 
     /// Whether these rows are of batches.
     pub fn holds(&self, rows: Range<u32>) -> bool {
-        let holds = |extent: RowExtent| extent.row <= rows.start && rows.end <= extent.row + extent.rows;
+        let holds =
+            |extent: RowExtent| extent.row <= rows.start && rows.end <= extent.row + extent.rows;
         self.accepted_rows().into_iter().any(holds)
     }
 

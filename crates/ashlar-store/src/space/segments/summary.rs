@@ -36,8 +36,10 @@ impl Segment {
     pub(super) fn rank(&self, segment_rows: u32) -> Rank {
         let lives = self.live != Occupancy::default();
         let may_be_collected = lives && self.state == SegmentState::Sealed && !self.is_unmovable;
-        let slots = u64::from(segment_rows) * self.geometry.data() as u64 * u64::from(SLOTS_PER_SECTOR);
-        let class = may_be_collected.then(|| (self.live.slots * CLASSES / slots).min(CLASSES - 1) as u8);
+        let slots =
+            u64::from(segment_rows) * self.geometry.data() as u64 * u64::from(SLOTS_PER_SECTOR);
+        let class =
+            may_be_collected.then(|| (self.live.slots * CLASSES / slots).min(CLASSES - 1) as u8);
         Rank { lives, class }
     }
 }
@@ -160,7 +162,10 @@ impl Summary {
         if rank.lives && matches!(segment.state, SegmentState::Sealed | SegmentState::Open) {
             sign.count(&mut self.scrub_rows, rows);
         }
-        if rank.lives && segment.state == SegmentState::Sealed && segment.kind != SegmentKind::Journal {
+        if rank.lives
+            && segment.state == SegmentState::Sealed
+            && segment.kind != SegmentKind::Journal
+        {
             sign.sum_up(&mut self.bytes_by_width, geometry.columns.len(), segment.bytes());
         }
         let rows_needed = if is_empty { 0 } else { rows };
@@ -199,7 +204,8 @@ impl Summary {
     /// drives.
     pub(super) fn parity_used_of(&self, id: SegmentId, segment: &Segment) -> usize {
         let away = self.away.of(id);
-        let on_absent = || segment.geometry.columns.iter().filter(|column| away.contains(&column.drive));
+        let on_absent =
+            || segment.geometry.columns.iter().filter(|column| away.contains(&column.drive));
         let lost = if away.is_empty() { 0 } else { on_absent().count() };
         self.parity.saturating_sub(segment.geometry.parity()) + lost
     }
@@ -314,7 +320,8 @@ impl Summary {
 
     /// Bytes of columns on `drives` and of parity that is lacking, of segments that are needed.
     pub fn bytes_to_restore(&self, drives: &[DriveId]) -> u64 {
-        let on_drives: u64 = drives.iter().filter_map(|drive| self.on(*drive)).map(|on| on.rows).sum();
+        let on_drives: u64 =
+            drives.iter().filter_map(|drive| self.on(*drive)).map(|on| on.rows).sum();
         (on_drives + self.lacking_sectors) * SECTOR_BYTES as u64
     }
 
@@ -335,9 +342,14 @@ impl Summary {
 
     /// Of segments of which about as much lives, the first that `choose` takes of the oldest: so
     /// many choices whatever the number of segments.
-    pub fn one_of_each<C>(&self, choose: impl Fn(SegmentId) -> Option<C>) -> impl Iterator<Item = C> {
+    pub fn one_of_each<C>(
+        &self,
+        choose: impl Fn(SegmentId) -> Option<C>,
+    ) -> impl Iterator<Item = C> {
         let classes = self.pages.iter().chain(&self.others);
-        classes.filter_map(move |class| class.iter().take(CANDIDATES_MAX).find_map(|(_, id)| choose(*id)))
+        classes.filter_map(move |class| {
+            class.iter().take(CANDIDATES_MAX).find_map(|(_, id)| choose(*id))
+        })
     }
 }
 

@@ -49,8 +49,12 @@ fn the_last_of_the_window_are_not_for_everybody() {
 fn what_a_drive_holds_is_mirrored_on_all_others() {
     let drives: Vec<DriveId> = (0..4).map(DriveId).collect();
     let stripe = Stripe { data: 1, parity: 1 };
-    let mut segments =
-        Segments::new(stripe, 64, drives.iter().map(|drive| (*drive, 100)), Numbers::fresh(1 << 10));
+    let mut segments = Segments::new(
+        stripe,
+        64,
+        drives.iter().map(|drive| (*drive, 100)),
+        Numbers::fresh(1 << 10),
+    );
     segments.form_window(Shape::Striped, 100, &drives, Lsn(64));
     let mut pairs = BTreeMap::new();
     for (_, segment) in segments.iter() {
@@ -145,8 +149,12 @@ fn a_table_of_a_million_segments_is_loaded_in_steps_as_many() {
 #[test]
 fn what_is_still_read_of_a_drive_that_has_gone_is_not_free_on_another_of_its_number() {
     let (drives, stripe) = ([0, 1, 2].map(DriveId), Stripe { data: 1, parity: 1 });
-    let mut segments =
-        Segments::new(stripe, 64, drives.map(|drive| (drive, 10)).into_iter(), Numbers::fresh(1 << 10));
+    let mut segments = Segments::new(
+        stripe,
+        64,
+        drives.map(|drive| (drive, 10)).into_iter(),
+        Numbers::fresh(1 << 10),
+    );
     segments.form_window(Shape::Striped, 1, &drives, Lsn(64));
     let (id, reader) =
         segments.iter().map(|(id, segment)| (id, segment.geometry.clone())).next().expect("one");
@@ -186,7 +194,8 @@ fn the_chunks_of_a_removed_segment_are_nobodys_until_they_are_given_back() {
 fn what_is_kept_for_the_table_is_no_part_of_the_window_of_hosts() {
     let opened_and_low = |of_table: usize| {
         let chunks = DRIVES.into_iter().map(|drive| (drive, 100));
-        let mut segments = Segments::new(Stripe { data: 4, parity: 1 }, 64, chunks, Numbers::fresh(1 << 10));
+        let mut segments =
+            Segments::new(Stripe { data: 4, parity: 1 }, 64, chunks, Numbers::fresh(1 << 10));
         segments.keep_for_table(of_table);
         let added = segments.form_window(Shape::Striped, 20 + of_table, &DRIVES, Lsn(64));
         segments.window_durable(Shape::Striped, added);

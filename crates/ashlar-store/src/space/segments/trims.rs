@@ -86,8 +86,9 @@ impl Segments {
 
     /// Of these chunks, drives on which one is away.
     pub fn away_of(&self, chunks: impl IntoIterator<Item = ChunkAddr>) -> Vec<DriveId> {
-        let is_away =
-            |at: &ChunkAddr| self.free_chunks.get(&at.drive).is_some_and(|free| free.is_away(at.chunk));
+        let is_away = |at: &ChunkAddr| {
+            self.free_chunks.get(&at.drive).is_some_and(|free| free.is_away(at.chunk))
+        };
         chunks.into_iter().filter(is_away).map(|at| at.drive).collect()
     }
 
@@ -96,7 +97,9 @@ impl Segments {
         &'a self,
         segments: impl Iterator<Item = &'a SegmentId> + 'a,
     ) -> impl Iterator<Item = ChunkAddr> + 'a {
-        segments.filter_map(|id| self.get(*id)).flat_map(|segment| segment.geometry.columns.iter().copied())
+        segments
+            .filter_map(|id| self.get(*id))
+            .flat_map(|segment| segment.geometry.columns.iter().copied())
     }
 }
 

@@ -169,7 +169,8 @@ impl Segments {
                 let geometry = &self.entries[*id].geometry;
                 geometry.lies_on(drives) && geometry.parity() >= parity
             };
-            let (keep, give_back): (Vec<_>, Vec<_>) = self.usable[shape].iter().copied().partition(on_drives);
+            let (keep, give_back): (Vec<_>, Vec<_>) =
+                self.usable[shape].iter().copied().partition(on_drives);
             self.usable[shape] = keep.into();
             give_back.into_iter().for_each(|id| drop(self.free(id)));
         }
@@ -180,16 +181,20 @@ impl Segments {
     /// numbers for others. Returns whether there were any.
     pub fn drop_narrow_window(&mut self, drives: &[DriveId]) -> bool {
         let full = self.stripe.columns(Shape::Striped).min(drives.len());
-        let mut free: BTreeMap<DriveId, u32> =
-            drives.iter().filter_map(|drive| Some((*drive, self.free_chunks.get(drive)?.count()))).collect();
+        let mut free: BTreeMap<DriveId, u32> = drives
+            .iter()
+            .filter_map(|drive| Some((*drive, self.free_chunks.get(drive)?.count())))
+            .collect();
         let mut could_be_wider = |id: &SegmentId| {
             let geometry = &self.entries[*id].geometry;
-            let lies_on = |drive: DriveId| geometry.columns.iter().any(|column| column.drive == drive);
+            let lies_on =
+                |drive: DriveId| geometry.columns.iter().any(|column| column.drive == drive);
             let beside = free.iter_mut().find(|(drive, free)| **free > 0 && !lies_on(**drive));
             beside.filter(|_| geometry.columns.len() < full).map(|(_, free)| *free -= 1).is_some()
         };
         let usable = &self.usable[Shape::Striped as usize];
-        let narrow: Vec<SegmentId> = usable.iter().copied().filter(|id| could_be_wider(id)).collect();
+        let narrow: Vec<SegmentId> =
+            usable.iter().copied().filter(|id| could_be_wider(id)).collect();
         let dropped = narrow.len().min(usable.len().saturating_sub(CHECKPOINT_SEGMENTS + 1));
         self.usable[Shape::Striped as usize].retain(|id| !narrow[..dropped].contains(id));
         narrow[..dropped].iter().for_each(|id| drop(self.free(*id)));

@@ -24,7 +24,9 @@ fn mix(chance: &mut XorShift) -> Vec<u64> {
     let drives = 2 + chance.below(59);
     let classes: Vec<u64> = (0..1 + chance.below(4)).map(|_| 1 + chance.below(400)).collect();
     let class = |chance: &mut XorShift| classes[chance.below(classes.len() as u64) as usize];
-    (0..drives).map(|_| if chance.below(4) == 0 { 1 + chance.below(400) } else { class(chance) }).collect()
+    (0..drives)
+        .map(|_| if chance.below(4) == 0 { 1 + chance.below(400) } else { class(chance) })
+        .collect()
 }
 
 /// A width and a parity: of a level whose stripes are as wide as its drives up to a bound, or of
@@ -75,7 +77,10 @@ fn who_places_on_the_drives_with_most_room_reaches_what_is_said() {
         let said = all(&Stripes::new(chunks.clone(), width, parity));
         let had: u64 = placed(chunks.clone(), width, parity).iter().sum();
         let of_each_width: u64 = (1..=width.saturating_sub(parity) as u64).sum();
-        assert!(had <= said, "{round}: {had} columns of {said} on {chunks:?}, {width} wide, parity {parity}");
+        assert!(
+            had <= said,
+            "{round}: {had} columns of {said} on {chunks:?}, {width} wide, parity {parity}"
+        );
         assert!(
             said - had <= of_each_width,
             "{round}: {had} columns of {said} on {chunks:?}, {width} wide, parity {parity}"
@@ -110,7 +115,8 @@ fn no_placement_whatever_holds_more_or_less() {
     for _ in 0..60 {
         let chunks: Vec<u64> = (0..2 + chance.below(3)).map(|_| 1 + chance.below(5)).collect();
         for (width, parity) in [(2, 1), (3, 1), (4, 1), (3, 2), (4, 0)] {
-            let (width, said) = (width.min(chunks.len()), all(&Stripes::new(chunks.clone(), width, parity)));
+            let (width, said) =
+                (width.min(chunks.len()), all(&Stripes::new(chunks.clone(), width, parity)));
             let most = best(&mut chunks.clone(), width, parity, &mut BTreeMap::new());
             assert_eq!(said, most, "{chunks:?}, {width} wide, parity {parity}");
         }
@@ -134,7 +140,10 @@ fn a_drive_more_of_any_size_makes_nothing_less() {
             assert!(after.data(nth) >= before.data(nth), "{round}: {nth} stripes of {chunks:?}");
             let kept = chance.below(nth + 1);
             let rest = |stripes: &Stripes| stripes.data(nth) - stripes.data(kept);
-            assert!(rest(&after) >= rest(&before), "{round}: after {kept} of {nth} stripes of {chunks:?}");
+            assert!(
+                rest(&after) >= rest(&before),
+                "{round}: after {kept} of {nth} stripes of {chunks:?}"
+            );
         }
     }
 }
@@ -143,7 +152,8 @@ fn a_drive_more_of_any_size_makes_nothing_less() {
 /// segment be collected of which more than an eighth lived.
 #[test]
 fn the_narrowest_stripe_of_equal_drives_is_a_whole_one_however_many_there_are() {
-    let narrowest = |chunks: Vec<u64>, width, parity| Stripes::new(chunks, width, parity).narrowest_data();
+    let narrowest =
+        |chunks: Vec<u64>, width, parity| Stripes::new(chunks, width, parity).narrowest_data();
     assert_eq!(narrowest(vec![1000; 10], 10, 2), 8);
     assert_eq!(narrowest(vec![1000; 12], 10, 2), 8);
     assert_eq!(narrowest(vec![1000; 60], 10, 2), 8);

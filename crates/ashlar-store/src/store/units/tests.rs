@@ -9,7 +9,11 @@ use crate::writer::compress::FragmentBytes;
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };
 
 fn data() -> Option<Fragment> {
-    Some(Fragment { bytes: FragmentBytes::Shared(Bytes::from_static(b"x")), codec: Codec::Lz4, crc: 0 })
+    Some(Fragment {
+        bytes: FragmentBytes::Shared(Bytes::from_static(b"x")),
+        codec: Codec::Lz4,
+        crc: 0,
+    })
 }
 
 fn items(fragments: impl IntoIterator<Item = Option<Fragment>>) -> Recycled<Item> {

@@ -96,7 +96,10 @@ fn a_rebuild_lacks_room_where_nothing_makes_any() {
     let lacks = |now: &Wants| now.rebuild_lacks_room(choose(now));
     assert_eq!(choose(&cramped), Task::Rest);
     assert!(lacks(&cramped));
-    assert!(!lacks(&with(cramped.clone(), |it| it.victim = Some(SegmentId(9)))), "collection makes some");
+    assert!(
+        !lacks(&with(cramped.clone(), |it| it.victim = Some(SegmentId(9)))),
+        "collection makes some"
+    );
     assert!(!lacks(&with(cramped.clone(), |it| it.room.free_segments = 100)));
     assert!(
         !lacks(&with(cramped.clone(), |it| it.rebuild.task = Some(RebuildTask::Settle))),
@@ -266,7 +269,10 @@ fn the_map_is_kept_within_its_memory_while_space_is_collected() {
 fn deltas_are_compacted_before_the_map_grows_further() {
     let thin = with(calm(), |it| it.map.thin = Some(ShardId(5)));
     assert_eq!(choose(&thin), Task::Map(MapTask::Compact(ShardId(5))));
-    assert_eq!(choose(&with(thin.clone(), |it| it.checkpoint.fresh_entries = MUCH)), Task::Checkpoint);
+    assert_eq!(
+        choose(&with(thin.clone(), |it| it.checkpoint.fresh_entries = MUCH)),
+        Task::Checkpoint
+    );
     let without_room = with(thin.clone(), without_room_for_maps);
     assert_eq!(choose(&without_room), Task::Rest, "what is written again needs a segment");
     let waiting = with(thin.clone(), |it| {
@@ -377,7 +383,10 @@ fn what_a_full_pool_has_lost_is_restored_to_what_nothing_else_can_use() {
         it.room.free_segments = 2;
     });
     assert_eq!(choose(&full), Task::Rest);
-    assert_eq!(choose(&with(full.clone(), |it| it.rebuild.only_columns_fit = true)), Task::Rebuild(task));
+    assert_eq!(
+        choose(&with(full.clone(), |it| it.rebuild.only_columns_fit = true)),
+        Task::Rebuild(task)
+    );
     let kept = with(full, |it| it.room.free_segments = 5);
     assert_eq!(choose(&kept), Task::Rebuild(task), "there is nothing to collect");
     assert_eq!(choose(&with(kept.clone(), |it| it.victim = VICTIM)), COLLECT);
@@ -405,6 +414,7 @@ fn a_long_replay_waits_while_a_checkpoint_may_find_no_segment() {
     assert_eq!(choose(&long), Task::Checkpoint);
     let cornered = with(long, |it| it.checkpoint.has_room = false);
     assert_eq!(choose(&cornered), Task::Rest);
-    let hosts_wait = with(cornered, |it| it.checkpoint.replay_records = Gathered { amount: 2000, max: 1000 });
+    let hosts_wait =
+        with(cornered, |it| it.checkpoint.replay_records = Gathered { amount: 2000, max: 1000 });
     assert_eq!(choose(&hosts_wait), Task::Checkpoint);
 }

@@ -17,8 +17,9 @@ fn items(count: usize, seed: u64) -> Vec<Item> {
     (0..count)
         .map(|index| {
             let noisy = rng.below(BLOCK_BYTES as u64 + 2000).min(BLOCK_BYTES as u64) as usize;
-            let block: Vec<u8> =
-                (0..BLOCK_BYTES).map(|at| if at < noisy { rng.next_u64() as u8 } else { 3 }).collect();
+            let block: Vec<u8> = (0..BLOCK_BYTES)
+                .map(|at| if at < noisy { rng.next_u64() as u8 } else { 3 })
+                .collect();
             let fragment = compress_blocks(&block.into(), true).next().flatten();
             let key = Key { family: Family(1), lba: Lba(index as u64), layer: Layer(0) };
             Item { kind: RecordKind::Write, key, fragment }
@@ -48,7 +49,8 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
         let mut pointers = Vec::new();
         let mut scratch = Scratch::default();
         // Memory that is used again has any content.
-        let mut used = scratch.rows.take(placement.rows as usize * (usize::from(data) + 1) * SECTOR_BYTES);
+        let mut used =
+            scratch.rows.take(placement.rows as usize * (usize::from(data) + 1) * SECTOR_BYTES);
         used.fill(0xff);
         scratch.rows.give_back(used.freeze());
         let place = batch_place(&geometry, 0);
@@ -70,8 +72,11 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
             marks.fill(true);
         }
         for (column, marks) in covered.iter().enumerate() {
-            let stray =
-                marks.iter().zip(&columns[column]).filter(|(mark, byte)| !**mark && **byte != 0).count();
+            let stray = marks
+                .iter()
+                .zip(&columns[column])
+                .filter(|(mark, byte)| !**mark && **byte != 0)
+                .count();
             assert_eq!(stray, 0, "column {column}");
         }
     }
@@ -86,7 +91,8 @@ fn compressed_blocks_are_packed_with_little_loss() {
         .collect();
     let slots: usize = items.iter().map(|item| item.fragment.as_ref().expect("data").slots()).sum();
     let placement = place(&items, 4, 256, None).expect("fits");
-    let stored = placement.rows as usize * 4 * SLOTS_PER_SECTOR - header_bytes(256, None) / SLOT_BYTES;
+    let stored =
+        placement.rows as usize * 4 * SLOTS_PER_SECTOR - header_bytes(256, None) / SLOT_BYTES;
     assert!(stored as f64 / slots as f64 <= 1.04, "{stored} slots for {slots}");
 }
 
@@ -97,7 +103,11 @@ fn items_of(stored: impl IntoIterator<Item = usize>) -> Vec<Item> {
         let codec = if bytes == BLOCK_BYTES { Codec::Raw } else { Codec::Lz4 };
         let bytes = FragmentBytes::Shared(Bytes::from_static(&BYTES[..bytes]));
         let fragment = (!bytes.is_empty()).then_some(Fragment { bytes, codec, crc: 0 });
-        let kind = if fragment.is_some() { RecordKind::Write } else { RecordKind::ZeroRange { blocks: 1 } };
+        let kind = if fragment.is_some() {
+            RecordKind::Write
+        } else {
+            RecordKind::ZeroRange { blocks: 1 }
+        };
         let key = Key { family: Family(1), lba: Lba(nth as u64), layer: Layer(0) };
         Item { kind, key, fragment }
     };
@@ -133,7 +143,10 @@ fn a_unit_of_63_raw_blocks_and_a_smaller_one_is_placed_in_two_data_columns() {
         for at in [0, 31, 63] {
             let items = items_of((0..64).map(|nth| if nth == at { smaller } else { BLOCK_BYTES }));
             let rows_max = batch_rows_max(2, 256);
-            assert!(place(&items, 2, rows_max, Some(&geometry(2, 1))).is_some(), "{smaller} at {at}");
+            assert!(
+                place(&items, 2, rows_max, Some(&geometry(2, 1))).is_some(),
+                "{smaller} at {at}"
+            );
         }
     }
 }
@@ -178,7 +191,10 @@ fn whatever_is_admitted_is_placed_in_what_it_was_admitted_to() {
         let fits = Room::default().with(&items).surely_fits(data, rows_max);
         let placement = place(&items, data, rows_max, None);
         assert!(placement.as_ref().is_none_or(|placement| placement.rows <= rows_max));
-        assert!(placement.is_some() || !fits, "{records} records in {rows_max} rows of {data} columns");
+        assert!(
+            placement.is_some() || !fits,
+            "{records} records in {rows_max} rows of {data} columns"
+        );
         admitted += usize::from(fits);
     }
     assert!(admitted > 2_000, "{admitted} of 20,000 were admitted: the draw is of no use");

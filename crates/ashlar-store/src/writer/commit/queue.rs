@@ -106,7 +106,8 @@ impl CommitQueue {
             self.waiting.take().into_iter().partition(which);
         self.wait_with(kept);
         for unit in refused {
-            self.pending_bytes.set(self.pending_bytes.get().saturating_sub(stored_bytes(&unit.items)));
+            self.pending_bytes
+                .set(self.pending_bytes.get().saturating_sub(stored_bytes(&unit.items)));
             self.answers.answer(unit.ticket, Err(error.clone()));
         }
         self.drained.notify_waiters();
@@ -136,7 +137,13 @@ impl CommitQueue {
 
     /// Takes as many of the waiting units of one heat as fit a batch: their items and their
     /// tickets.
-    pub(super) fn take(&self, hot: bool, batch: BatchRoom, items: &mut Vec<Item>, tickets: &mut Vec<Ticket>) {
+    pub(super) fn take(
+        &self,
+        hot: bool,
+        batch: BatchRoom,
+        items: &mut Vec<Item>,
+        tickets: &mut Vec<Ticket>,
+    ) {
         let mut waiting = self.waiting.borrow_mut();
         let (mut selection, mut room) = (Selection::of(hot), Room::default());
         let mut passed_over = Vec::new();

@@ -42,7 +42,8 @@ fn submit(pool: &Pool<StillWorld>) -> Appended {
 
 /// Deletes the volume, and its blocks; durable when it returns.
 fn delete_and_purge(pool: &Pool<StillWorld>) {
-    pool.catalog.borrow_mut().volumes.get_mut(&VOLUME).expect("it was added").state = VolumeState::Deleting;
+    pool.catalog.borrow_mut().volumes.get_mut(&VOLUME).expect("it was added").state =
+        VolumeState::Deleting;
     while pool.catalog.borrow().volumes.contains_key(&VOLUME) {
         at_once(pool.purge_step(VOLUME)).expect("nothing is to be written");
     }

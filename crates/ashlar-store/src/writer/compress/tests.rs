@@ -7,10 +7,12 @@ fn noise(seed: u64) -> Vec<u8> {
 
 #[test]
 fn blocks_come_back_as_they_were_and_zeros_take_nothing() {
-    let text: Vec<u8> = b"a line of text that repeats\n".iter().copied().cycle().take(BLOCK_BYTES).collect();
+    let text: Vec<u8> =
+        b"a line of text that repeats\n".iter().copied().cycle().take(BLOCK_BYTES).collect();
     let data: Vec<u8> = [noise(1), text, vec![0; BLOCK_BYTES], noise(2)].concat();
     let fragments: Vec<_> = compress_blocks(&Bytes::from(data.clone()), true).collect();
-    let codecs: Vec<_> = fragments.iter().map(|fragment| fragment.as_ref().map(|f| f.codec)).collect();
+    let codecs: Vec<_> =
+        fragments.iter().map(|fragment| fragment.as_ref().map(|f| f.codec)).collect();
     assert_eq!(codecs, [Some(Codec::Raw), Some(Codec::Lz4), None, Some(Codec::Raw)]);
     for (index, fragment) in fragments.into_iter().enumerate() {
         let mut out = vec![0; BLOCK_BYTES];

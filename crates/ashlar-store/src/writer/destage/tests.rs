@@ -27,7 +27,8 @@ fn write_to_journal(pool: &Pool<StillWorld>) {
 }
 
 fn kind_of_its_segment(pool: &Pool<StillWorld>) -> SegmentKind {
-    let location = at_once(pool.lookup(&KEY, |value| value)).expect("in memory").expect("written").location;
+    let location =
+        at_once(pool.lookup(&KEY, |value| value)).expect("in memory").expect("written").location;
     pool.space.segments.borrow().get(location.segment()).expect("it is named").kind
 }
 

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, copies};
 use ashlar_nvme::pdu::{
-    DataHeader, Decoder, DecoderLimits, FatalStatus, Framing, IcReq, IcResp, Pdu, PduFault, Receiver, Step,
-    TermReq,
+    DataHeader, Decoder, DecoderLimits, FatalStatus, Framing, IcReq, IcResp, Pdu, PduFault,
+    Receiver, Step, TermReq,
 };
 use ashlar_nvme::sqe::Sqe;
 use ashlar_reactor::net::{RecvBuf, TcpStream};
@@ -60,9 +60,12 @@ struct Reader<'a, D: Door> {
 /// Reads until the connection has to end.
 pub(super) async fn read<D: Door>(connection: &Rc<Connection<D>>, stream: &TcpStream) -> ReadEnd {
     let limits = &connection.wire.limits;
-    let decoder =
-        Decoder::new(Receiver::Controller, decoder_limits(limits, Limits::ADMIN_IN_CAPSULE_BYTES_MAX));
-    let mut reader = Reader { connection, stream, decoder, incoming: Incoming::Nothing, takes_io: false };
+    let decoder = Decoder::new(
+        Receiver::Controller,
+        decoder_limits(limits, Limits::ADMIN_IN_CAPSULE_BYTES_MAX),
+    );
+    let mut reader =
+        Reader { connection, stream, decoder, incoming: Incoming::Nothing, takes_io: false };
     let life = connection.wire.life.clone();
     let reading = pin!(reader.read_all());
     match select(pin!(life.stop.wait()), reading).await {
@@ -186,7 +189,10 @@ impl<D: Door> Reader<'_, D> {
             h2c_data_bytes_max: wire.limits.transfer_bytes_max,
         };
         wire.output.send(&Pdu::IcResp(response), Framing::HANDSHAKE);
-        let sent = Framing { digests: request.digests, data_alignment_bytes: request.data_alignment_bytes };
+        let sent = Framing {
+            digests: request.digests,
+            data_alignment_bytes: request.data_alignment_bytes,
+        };
         wire.framing.set(sent);
         self.decoder.establish(Framing { digests: request.digests, data_alignment_bytes: 4 });
     }
@@ -240,7 +246,9 @@ impl<D: Door> Reader<'_, D> {
             Incoming::Unwanted { sqe } => {
                 self.connection.dispatch(Capsule { sqe, data: Bytes::new(), digest_ok });
             }
-            Incoming::Whole { sqe, data } => self.connection.dispatch(Capsule { sqe, data, digest_ok }),
+            Incoming::Whole { sqe, data } => {
+                self.connection.dispatch(Capsule { sqe, data, digest_ok })
+            }
             Incoming::Capsule { sqe, buf, .. } => {
                 self.connection.dispatch(Capsule { sqe, data: buf.freeze(), digest_ok });
             }

@@ -86,7 +86,9 @@ pub(super) async fn watch_changes<D: Door>(controller: Rc<Controller<D>>) {
 impl<D: Door> Controller<D> {
     fn tell_discovery(&self, before: &Seen, after: &Seen) {
         if before.discovery_log != after.discovery_log {
-            self.events.borrow_mut().raise(AsyncEvent::DISCOVERY_CHANGED, self.event_configuration());
+            self.events
+                .borrow_mut()
+                .raise(AsyncEvent::DISCOVERY_CHANGED, self.event_configuration());
         }
     }
 

@@ -16,9 +16,9 @@ fn discovery(address: &str) -> Portal {
 fn told(portals: &[Portal], reached: &str, sees_namespaces: bool) -> Vec<(u8, String, String)> {
     let reached: IpAddr = reached.parse().unwrap();
     let entries = entries(portals, reached, "nqn.a", sees_namespaces);
-    let text = entries
-        .iter()
-        .map(|entry| (entry.subsystem_type, ascii_trimmed(&entry.address), ascii_trimmed(&entry.service)));
+    let text = entries.iter().map(|entry| {
+        (entry.subsystem_type, ascii_trimmed(&entry.address), ascii_trimmed(&entry.service))
+    });
     text.collect()
 }
 
@@ -36,8 +36,14 @@ fn a_wildcard_portal_is_named_by_the_address_that_the_host_reached() {
 #[test]
 fn a_wildcard_is_named_to_hosts_of_its_own_family_alone() {
     let portals = [io("0.0.0.0:4420"), io("[::]:4421")];
-    assert_eq!(told(&portals, "fe80::1", true), [row(2, "fe80::1", "4421"), row(3, "fe80::1", "4421")]);
-    assert_eq!(told(&portals, "10.1.2.3", true), [row(2, "10.1.2.3", "4420"), row(3, "10.1.2.3", "4420")]);
+    assert_eq!(
+        told(&portals, "fe80::1", true),
+        [row(2, "fe80::1", "4421"), row(3, "fe80::1", "4421")]
+    );
+    assert_eq!(
+        told(&portals, "10.1.2.3", true),
+        [row(2, "10.1.2.3", "4420"), row(3, "10.1.2.3", "4420")]
+    );
 }
 
 #[test]

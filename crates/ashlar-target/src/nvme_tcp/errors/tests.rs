@@ -7,7 +7,12 @@ use super::{ERROR_LOG_ENTRIES, ErrorLog};
 fn the_newest_errors_are_kept_newest_first() {
     let mut log = ErrorLog::default();
     for cid in 0..100 {
-        log.add(1, &Sqe::new(2, Cid(cid), 7), Status::LBA_OUT_OF_RANGE.dnr(), ErrorLocation::byte(40));
+        log.add(
+            1,
+            &Sqe::new(2, Cid(cid), 7),
+            Status::LBA_OUT_OF_RANGE.dnr(),
+            ErrorLocation::byte(40),
+        );
     }
     let entries: Vec<_> = log.entries().collect();
     assert_eq!(entries.len(), ERROR_LOG_ENTRIES);

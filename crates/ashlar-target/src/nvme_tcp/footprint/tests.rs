@@ -73,8 +73,14 @@ fn no_command_takes_more_than_the_largest() {
                 compare_and_write(&range, [transfer; 2]),
                 write_zeroes(&range),
             ];
-            assert!(takes.iter().all(|takes| *takes <= largest(transfer)), "{takes:?} of {transfer}");
+            assert!(
+                takes.iter().all(|takes| *takes <= largest(transfer)),
+                "{takes:?} of {transfer}"
+            );
         }
     }
-    assert_eq!(compare_and_write(&(512..512 + u64::from(TRANSFER)), [TRANSFER; 2]), largest(TRANSFER));
+    assert_eq!(
+        compare_and_write(&(512..512 + u64::from(TRANSFER)), [TRANSFER; 2]),
+        largest(TRANSFER)
+    );
 }

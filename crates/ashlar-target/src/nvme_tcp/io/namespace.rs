@@ -35,7 +35,11 @@ impl Geometry {
     }
 
     /// The bytes of `count` blocks from `start`.
-    pub(in crate::nvme_tcp) fn bytes_of(&self, start: u64, count: u64) -> Result<Range<u64>, Rejection> {
+    pub(in crate::nvme_tcp) fn bytes_of(
+        &self,
+        start: u64,
+        count: u64,
+    ) -> Result<Range<u64>, Rejection> {
         let lba_bytes = u64::from(self.lba_bytes);
         let start = start.checked_mul(lba_bytes);
         let bytes = count * lba_bytes;
@@ -59,7 +63,11 @@ pub(in crate::nvme_tcp) struct Opened<D: Door> {
 }
 
 impl<D: Door> Opened<D> {
-    pub(in crate::nvme_tcp) fn new(geometry: &Geometry, volume: D::Volume, bytes: Range<u64>) -> Self {
+    pub(in crate::nvme_tcp) fn new(
+        geometry: &Geometry,
+        volume: D::Volume,
+        bytes: Range<u64>,
+    ) -> Self {
         Opened { volume, bytes, is_ready: geometry.is_ready }
     }
 

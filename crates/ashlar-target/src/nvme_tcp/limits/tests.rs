@@ -27,7 +27,10 @@ fn a_limit_out_of_bounds_is_named_with_its_bounds() {
     assert!(limits.check().unwrap_err().to_string().contains("four times transfer_bytes_max"));
     let limits = Limits { connect_wait: Duration::from_secs(10), ..Limits::default() };
     let text = limits.check().unwrap_err().to_string();
-    assert!(text.starts_with("connect_wait is 10s: it must be less than handshake_timeout"), "{text}");
+    assert!(
+        text.starts_with("connect_wait is 10s: it must be less than handshake_timeout"),
+        "{text}"
+    );
 }
 
 // Each command is a task; a reactor that has no number left for another one would end the daemon.
@@ -37,7 +40,9 @@ fn queues_have_no_more_commands_than_a_reactor_has_tasks() {
     assert_eq!(most.check(), Ok(()));
     let text = Limits { in_capsule_bytes_max: 8 << 10, ..most }.check().unwrap_err().to_string();
     assert!(
-        text.contains("in_capsule_total_bytes_max is 68719476736: it must be at most 4194304 times"),
+        text.contains(
+            "in_capsule_total_bytes_max is 68719476736: it must be at most 4194304 times"
+        ),
         "{text}"
     );
 }

@@ -7,8 +7,9 @@ const SECOND: u64 = 1_000_000_000;
 /// What is told of one occurrence each millisecond for 25 s: when, and how often it is said to have
 /// happened.
 fn told_of_a_flood(tally: &RateLimit) -> Vec<(u64, u64)> {
-    let count =
-        |millisecond: u64| Some((millisecond, tally.count(Nanos(SECOND + millisecond * SECOND / 1000))?));
+    let count = |millisecond: u64| {
+        Some((millisecond, tally.count(Nanos(SECOND + millisecond * SECOND / 1000))?))
+    };
     (0..25_000).filter_map(count).collect()
 }
 

@@ -35,8 +35,9 @@ impl PortUser {
             .flat_map(|table| listening(&table, address))
             .map(|inode| format!("socket:[{inode}]"))
             .collect();
-        let processes =
-            fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let processes = fs::read_dir("/proc")
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let others = processes.filter(|pid| *pid != std::process::id());
         let pid = others.into_iter().find(|pid| has_any(*pid, &sockets))?;
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
@@ -65,8 +66,10 @@ fn listening(table: &str, address: SocketAddr) -> Vec<u64> {
 /// well.
 fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     let (at, wanted) = (one.ip().to_canonical(), other.ip().to_canonical());
-    let is_everywhere = |ip: IpAddr, met: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || met.is_ipv4());
-    one.port() == other.port() && (at == wanted || is_everywhere(at, wanted) || is_everywhere(wanted, at))
+    let is_everywhere =
+        |ip: IpAddr, met: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || met.is_ipv4());
+    one.port() == other.port()
+        && (at == wanted || is_everywhere(at, wanted) || is_everywhere(wanted, at))
 }
 
 /// An address as the tables have it: words of the address in the machine's byte order, a colon, the
@@ -74,8 +77,9 @@ fn collide(one: SocketAddr, other: SocketAddr) -> bool {
 fn parse(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(address.get(8 * at..8 * (at + 1))?, 16).ok();
-    let bytes =
-        |words: usize| (0..words).map(word).map(|word| Some(word?.to_ne_bytes())).collect::<Option<Vec<_>>>();
+    let bytes = |words: usize| {
+        (0..words).map(word).map(|word| Some(word?.to_ne_bytes())).collect::<Option<Vec<_>>>()
+    };
     let ip = match address.len() {
         8 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes(1)?.concat()).ok()?)),
         32 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes(4)?.concat()).ok()?)),

@@ -22,8 +22,10 @@ fn names(signs: Vec<Sign>) -> Vec<String> {
 fn two_hosts_that_are_alive_under_one_name_are_found_with_both_addresses() {
     let (first, second) = (sign("a", 1, "10.0.0.1:1", 10, 90), sign("a", 2, "10.0.0.2:1", 20, 91));
     let other = sign("b", 3, "10.0.0.3:1", 10, 90);
-    let expected =
-        SharedNqn { nqn: first.nqn.clone(), hosts: [(first.id, first.address), (second.id, second.address)] };
+    let expected = SharedNqn {
+        nqn: first.nqn.clone(),
+        hosts: [(first.id, first.address), (second.id, second.address)],
+    };
     assert_eq!(shared(vec![second.clone(), other, first.clone()]), [expected]);
 }
 
@@ -41,7 +43,10 @@ fn a_host_that_was_started_anew_with_another_identifier_is_one_host() {
     assert!(names([dead, anew].concat()).is_empty());
     // What it had sent before is read a moment after it has connected again, because the daemon
     // stood still.
-    assert!(names(vec![sign("a", 1, "10.0.0.1:1", 10, 21), sign("a", 2, "10.0.0.1:2", 20, 90)]).is_empty());
+    assert!(
+        names(vec![sign("a", 1, "10.0.0.1:1", 10, 21), sign("a", 2, "10.0.0.1:2", 20, 90)])
+            .is_empty()
+    );
 }
 
 #[test]

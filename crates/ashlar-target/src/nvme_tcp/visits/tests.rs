@@ -14,7 +14,8 @@ fn each_connect_and_disconnect_is_counted_by_host_until_it_is_taken() {
     visits.connected(&host(2));
     let taken = visits.take();
     let expected = [(host(1), 3, 3), (host(2), 1, 0)];
-    let expected = expected.map(|(nqn, connects, disconnects)| HostVisits { nqn, connects, disconnects });
+    let expected =
+        expected.map(|(nqn, connects, disconnects)| HostVisits { nqn, connects, disconnects });
     assert_eq!(taken, expected);
     assert!(visits.take().is_empty());
     visits.disconnected(&host(2));

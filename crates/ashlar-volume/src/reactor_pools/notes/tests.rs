@@ -35,8 +35,10 @@ fn facts(spec: &str) -> DriveFacts {
 
 #[test]
 fn what_an_opening_has_found_is_said_until_it_is_over() {
-    let missing =
-        NoMember { spec: "file:/d/1.img,size=4GiB".to_owned(), why: "/d/1.img: no such file".to_owned() };
+    let missing = NoMember {
+        spec: "file:/d/1.img,size=4GiB".to_owned(),
+        why: "/d/1.img: no such file".to_owned(),
+    };
     let notes = Notes { difference: None, others: vec![missing], unknown: Vec::new() };
     let (one, two) = (facts("file:/d/0.img"), facts("file:/d/1.img"));
     let said = |working: &[&DriveFacts], all_back| notes.now(working, all_back).join("; ");

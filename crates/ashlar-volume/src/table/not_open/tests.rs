@@ -37,7 +37,11 @@ fn namespace(nsid: u32, size_bytes: u64) -> PoolNamespace {
 
 fn row(pool: PoolUuid, nsid: u32, size_bytes: u64) -> Row {
     let PoolNamespace { volume, info } = namespace(nsid, size_bytes);
-    Row { info, place: Place { home: ReactorIndex(1), pool, volume }, used_bytes: Default::default() }
+    Row {
+        info,
+        place: Place { home: ReactorIndex(1), pool, volume },
+        used_bytes: Default::default(),
+    }
 }
 
 /// Number, size and readiness of each.
@@ -81,7 +85,11 @@ fn the_number_of_a_namespace_of_a_pool_that_is_not_open_is_that_pools_alone() {
     let table = table();
     table.expect_pool(TANK, vec![namespace(2, 4096), namespace(7, 4096)]);
     assert_eq!(table.nsid_high(), 7);
-    assert_eq!(table.claim_for(OTHER, Nsid(2)).unwrap(), Nsid(8), "a volume of another pool gives way");
+    assert_eq!(
+        table.claim_for(OTHER, Nsid(2)).unwrap(),
+        Nsid(8),
+        "a volume of another pool gives way"
+    );
     assert_eq!(table.claim_new().unwrap(), Nsid(9));
     assert_eq!(table.claim_for(TANK, Nsid(2)).unwrap(), Nsid(2));
     // Whoever has forgotten the pool may have its numbers.

@@ -23,7 +23,14 @@ fn report(verdict: MemberVerdict) -> Report {
         root: RootGeneration(7),
         is_clean: true,
         written_at: 0,
-        drives: vec![DriveReport { name, drive, verdict, superblocks: 3, root: None, slots_damaged: 0 }],
+        drives: vec![DriveReport {
+            name,
+            drive,
+            verdict,
+            superblocks: 3,
+            root: None,
+            slots_damaged: 0,
+        }],
         absent: Vec::new(),
         seen: Seen::default(),
         findings: vec![finding],
@@ -36,7 +43,10 @@ fn a_stale_drive_is_to_be_returned_and_a_diverged_one_left_out() {
     let stale = way_on(&report(MemberVerdict::Stale));
     assert!(stale.contains("--degraded") && stale.contains("drive return tank/drive-1"), "{stale}");
     let diverged = way_on(&report(MemberVerdict::Diverged));
-    assert!(diverged.contains("leave /dev/nvme1n1 out") && !diverged.contains("return"), "{diverged}");
+    assert!(
+        diverged.contains("leave /dev/nvme1n1 out") && !diverged.contains("return"),
+        "{diverged}"
+    );
     for part in ["label-clear", "pool replace tank drive-1 NEW"] {
         assert!(diverged.contains(part), "'{part}' is not in: {diverged}");
     }

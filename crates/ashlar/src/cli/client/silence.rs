@@ -48,7 +48,8 @@ impl Process {
     /// From proc_pid_stat(5): `PID (NAME) STATE ...`. A name may have brackets of its own.
     fn from_stat(pid: i32, stat: &str) -> Self {
         let parts = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") "));
-        let (name, state) = parts.map_or((None, ""), |(name, state)| (Some(name.to_owned()), state));
+        let (name, state) =
+            parts.map_or((None, ""), |(name, state)| (Some(name.to_owned()), state));
         Process { pid, name, is_stopped: state.starts_with(['T', 't']) }
     }
 
@@ -67,7 +68,12 @@ pub enum Asked {
 }
 
 /// The error when whoever listens at `socket` has not answered for so long.
-pub fn no_answer(socket: &Path, listener: Option<Listener>, waited: Duration, asked: Asked) -> Refused {
+pub fn no_answer(
+    socket: &Path,
+    listener: Option<Listener>,
+    waited: Duration,
+    asked: Asked,
+) -> Refused {
     refusal(socket, listener.map(Listener::process).as_ref(), waited, asked)
 }
 
@@ -85,7 +91,9 @@ fn refusal(socket: &Path, process: Option<&Process>, waited: Duration, asked: As
 fn way_out(process: Option<&Process>, asked: Asked) -> String {
     let still = match asked {
         Asked::Question => "",
-        Asked::Change => "it may be doing what it was asked for, or do it later: look before you ask again. ",
+        Asked::Change => {
+            "it may be doing what it was asked for, or do it later: look before you ask again. "
+        }
     };
     let then = match process {
         Some(Process { pid, is_stopped: true, .. }) => {

@@ -60,13 +60,19 @@ fn a_change_is_waited_for_while_the_daemon_answers_questions() {
 fn a_change_is_not_waited_for_when_the_daemon_answers_nothing() {
     let patience = Patience { limit: SHORT, is_longer_for_changes: true };
     let error = change(patience, false).unwrap_err().to_string();
-    assert!(error.contains("has not answered for 50ms") && error.contains("it may be doing"), "{error}");
+    assert!(
+        error.contains("has not answered for 50ms") && error.contains("it may be doing"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_change_is_waited_for_no_longer_than_asked() {
     let error = change(Patience::of(Some(SHORT)), true).unwrap_err().to_string();
-    assert!(error.contains("has not answered for 50ms") && error.contains("it may be doing"), "{error}");
+    assert!(
+        error.contains("has not answered for 50ms") && error.contains("it may be doing"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -14,31 +14,58 @@ fn drive(name: &str, place: &str, states: &[&str]) -> PoolDrive {
 
 fn pool(states: &[&str], drives: Vec<PoolDrive>) -> Pool {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
-    Pool { name: "tank".to_owned(), states, drives, recon_prio_percent: Some(10), ..Pool::default() }
+    Pool {
+        name: "tank".to_owned(),
+        states,
+        drives,
+        recon_prio_percent: Some(10),
+        ..Pool::default()
+    }
 }
 
 fn volume() -> Volume {
-    Volume { pool: "tank".to_owned(), name: "v0".to_owned(), size_bytes: 1 << 30, ..Volume::default() }
+    Volume {
+        pool: "tank".to_owned(),
+        name: "v0".to_owned(),
+        size_bytes: 1 << 30,
+        ..Volume::default()
+    }
 }
 
 #[test]
 fn each_change_is_said_on_one_line_with_what_comes_next() {
-    let members =
-        || vec![drive("drive-0", "/dev/sda", &["online"]), drive("drive-1", "/dev/sdb", &["evacuating"])];
+    let members = || {
+        vec![
+            drive("drive-0", "/dev/sda", &["online"]),
+            drive("drive-1", "/dev/sdb", &["evacuating"]),
+        ]
+    };
     let (well, ill) = (pool(&["online"], members()), pool(&["degraded", "rebuilding"], members()));
     let with_spare = Pool { spares: vec![Spare::default()], ..well.clone() };
     let said = [
         (set(&well, &["recon-prio=10".to_owned()], true), "recon-p99 is off now"),
         (added(&well, "/dev/sda"), "drive-0 (/dev/sda) is a member of pool 'tank' now; new data"),
         (added(&ill, "/dev/sda"), "Ashlar restores what is lost"),
-        (failed(&ill, "/dev/sda"), "drive-0 of pool 'tank' is given up; Ashlar restores what is lost"),
+        (
+            failed(&ill, "/dev/sda"),
+            "drive-0 of pool 'tank' is given up; Ashlar restores what is lost",
+        ),
         (failed(&pool(&["degraded", "read-only"], members()), "drive-0"), "takes no writes until"),
-        (returned(&ill, "tank/drive-7", Some("/dev/sda")), "back as tank/drive-0; tank//dev/sda names it"),
-        (leaving(&well, "drive-1", false), "drive-1 leaves pool 'tank' once what lives on it is on others"),
+        (
+            returned(&ill, "tank/drive-7", Some("/dev/sda")),
+            "back as tank/drive-0; tank//dev/sda names it",
+        ),
+        (
+            leaving(&well, "drive-1", false),
+            "drive-1 leaves pool 'tank' once what lives on it is on others",
+        ),
         (leaving(&well, "drive-1", true), "drive-1 stays"),
         (leaving(&well, "drive-9", false), "has left pool 'tank': the drive is free"),
         (leaving(&ill, "drive-0", false), "once what lived on it is restored"),
-        (replaced(&well, "drive-1", "/dev/sda"), "drive-0 (/dev/sda) replaces drive-1 of pool 'tank'"),
+        (
+            replaced(&well, "drive-1", "/dev/sda"),
+            "drive-0 (/dev/sda) replaces drive-1 of pool 'tank'",
+        ),
         (
             spare_added(&well, "file:/d/9.img,size=4GiB"),
             "/d/9.img is a spare of pool 'tank' now; the pool takes it by itself",

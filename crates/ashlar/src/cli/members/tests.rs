@@ -44,7 +44,11 @@ fn a_pool_in_front_goes_before_all_else() {
     assert_eq!(chosen("tank/drive-1"), both("tank", "drive-1"));
     assert_eq!(chosen("tank/1"), both("tank", "1"));
     assert_eq!(chosen("tank//d/0.img"), both("tank", "/d/0.img"));
-    assert_eq!(chosen("gone/drive-1"), both("gone", "drive-1"), "the daemon says that there is none");
+    assert_eq!(
+        chosen("gone/drive-1"),
+        both("gone", "drive-1"),
+        "the daemon says that there is none"
+    );
 }
 
 #[test]

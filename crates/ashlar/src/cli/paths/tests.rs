@@ -47,7 +47,10 @@ fn a_member_is_meant_by_its_name_whatever_files_there_are() {
         assert_eq!(absolute_member("tank", &format!("tank/{drive}")).unwrap(), drive);
     }
     let here = std::env::current_dir().unwrap();
-    assert_eq!(absolute_member("tank", "./drive-2").unwrap(), format!("{}/drive-2", here.display()));
+    assert_eq!(
+        absolute_member("tank", "./drive-2").unwrap(),
+        format!("{}/drive-2", here.display())
+    );
 }
 
 #[test]
@@ -59,5 +62,9 @@ fn a_comma_in_a_path_is_no_end_of_it() {
     let there = directory.path().join("a,b");
     std::fs::write(&there, []).unwrap();
     let text = there.to_str().unwrap();
-    assert_eq!(absolute(text).unwrap(), text.replace(',', "\\,"), "what is there needs no backslash");
+    assert_eq!(
+        absolute(text).unwrap(),
+        text.replace(',', "\\,"),
+        "what is there needs no backslash"
+    );
 }

@@ -54,7 +54,9 @@ fn pool(states: &[&str], problem: Option<&str>) -> Pool {
 #[test]
 fn nothing_is_done_in_a_pool_that_is_not_open() {
     for work in [Work::Rebuild, Work::Evacuation, Work::Rebalance] {
-        let why = is_done(&pool(&["unavailable"], Some("drive 1 is missing")), work).unwrap_err().to_string();
+        let why = is_done(&pool(&["unavailable"], Some("drive 1 is missing")), work)
+            .unwrap_err()
+            .to_string();
         for part in ["'tank' is not open", "drive 1 is missing", "ashlar pool import"] {
             assert!(why.contains(part), "'{part}' is not in: {why}");
         }
@@ -63,11 +65,17 @@ fn nothing_is_done_in_a_pool_that_is_not_open() {
 
 #[test]
 fn a_pool_that_takes_no_writes_is_not_waited_for() {
-    let cases =
-        [(&["degraded", "read-only"], Work::Rebuild), (&["rebalancing", "read-only"], Work::Rebalance)];
+    let cases = [
+        (&["degraded", "read-only"], Work::Rebuild),
+        (&["rebalancing", "read-only"], Work::Rebalance),
+    ];
     for (states, work) in cases {
-        let why = is_done(&pool(states, Some("1 of 2 drives are left")), work).unwrap_err().to_string();
-        assert!(why.contains("1 of 2 drives are left") && why.contains("ashlar drive return"), "{why}");
+        let why =
+            is_done(&pool(states, Some("1 of 2 drives are left")), work).unwrap_err().to_string();
+        assert!(
+            why.contains("1 of 2 drives are left") && why.contains("ashlar drive return"),
+            "{why}"
+        );
     }
 }
 
@@ -92,9 +100,12 @@ fn work_is_done_once_the_pool_is_no_longer_in_its_state() {
 #[test]
 fn whoever_only_looks_is_told_why_a_rebuild_does_not_go_on() {
     let refused = |pool: &Pool| check_goes_on(pool, Work::Rebuild).unwrap_err().to_string();
-    assert!(refused(&pool(&["unavailable"], Some("drive 1 is missing"))).contains("drive 1 is missing"));
     assert!(
-        refused(&pool(&["degraded", "read-only"], Some("2 drives are lost"))).contains("2 drives are lost")
+        refused(&pool(&["unavailable"], Some("drive 1 is missing"))).contains("drive 1 is missing")
+    );
+    assert!(
+        refused(&pool(&["degraded", "read-only"], Some("2 drives are lost")))
+            .contains("2 drives are lost")
     );
     let stuck = Pool { rebuild: left(100, Some(Obstacle::NoRoom)), ..pool(&["degraded"], None) };
     assert!(refused(&stuck).contains("or add a drive"));

@@ -28,8 +28,9 @@ fn leaver() -> Leaver {
 
 #[test]
 fn a_drive_is_on_its_way_out_until_it_is_no_member() {
-    let stage =
-        |state: &str| leaver().stage(&pool(&[member("drive-1", "b", state, "/d/1")])).expect("it goes");
+    let stage = |state: &str| {
+        leaver().stage(&pool(&[member("drive-1", "b", state, "/d/1")])).expect("it goes")
+    };
     assert_eq!(stage("evacuating"), Stage::Moving);
     assert_eq!(stage("failed"), Stage::Lost);
     assert_eq!(stage("absent"), Stage::Lost);
@@ -53,14 +54,18 @@ fn who_waits_for_a_drive_that_stays_is_told_so() {
     let stays = pool(&[member("drive-1", "b", "online", "/d/1")]);
     let why = leaver().stage(&stays).unwrap_err().to_string();
     assert!(why.contains("drive-1 stays in pool 'tank'"), "{why}");
-    let back = pool(&[member("drive-1", "c", "returned", "/d/1"), member("drive-5", "c", "online", "/d/1")]);
+    let back = pool(&[
+        member("drive-1", "c", "returned", "/d/1"),
+        member("drive-5", "c", "online", "/d/1"),
+    ]);
     let why = leaver().stage(&back).unwrap_err().to_string();
     assert!(why.contains("brought it back") && why.contains("remove-drive tank drive-5"), "{why}");
 }
 
 #[test]
 fn a_drive_was_lost_before_if_it_works_under_none_of_its_numbers() {
-    let was_lost = |records: &[PoolDrive]| Leaver::named(&pool(records), "1").expect("a member").was_lost;
+    let was_lost =
+        |records: &[PoolDrive]| Leaver::named(&pool(records), "1").expect("a member").was_lost;
     let one = |state: &str| was_lost(&[member("drive-1", "b", state, "/d/1")]);
     assert_eq!(
         ["online", "evacuating", "failed", "absent", "released"].map(one),
@@ -72,7 +77,9 @@ fn a_drive_was_lost_before_if_it_works_under_none_of_its_numbers() {
 
 #[test]
 fn a_new_drive_in_the_place_of_the_one_that_it_replaces_is_not_waited_for() {
-    let named = || Leaver::named(&pool(&[member("drive-1", "b", "failed", "/d/1")]), "1").expect("a member");
+    let named = || {
+        Leaver::named(&pool(&[member("drive-1", "b", "failed", "/d/1")]), "1").expect("a member")
+    };
     let replaced = pool(&[member("drive-5", "c", "online", "/d/1")]);
     assert!(named().instead_of("/d/2").stage(&replaced).is_err(), "somebody has brought it back");
     assert_eq!(named().instead_of("/d/1").stage(&replaced).expect("it has left"), Stage::Left);

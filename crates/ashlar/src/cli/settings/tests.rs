@@ -55,7 +55,10 @@ fn what_is_no_setting_is_refused_by_name() {
         (&["recon-p99=0ms"], "recon-p99=0ms cannot be"),
         (&["color=blue"], "'color' is not a setting: there are recon-prio"),
         (&["scrub-prio=101"], "scrub-prio=101 cannot be: choose 1 to 100"),
-        (&["scrub-interval=0d"], "scrub-interval=0d cannot be: choose days (30d), hours (12h) or off"),
+        (
+            &["scrub-interval=0d"],
+            "scrub-interval=0d cannot be: choose days (30d), hours (12h) or off",
+        ),
         (&["scrub-interval=monthly"], "scrub-interval=monthly cannot be"),
         (
             &["scrub-interval=3651d"],

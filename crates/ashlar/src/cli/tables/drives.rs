@@ -34,7 +34,8 @@ fn rows(drives: &[PoolDrive], with_pool: bool) -> String {
         .collect();
     let row = |drive: &PoolDrive| {
         // Of a pool that is not open nobody knows how its drives are called.
-        let name = if drive.spec.as_ref() == Some(&drive.name) { dash() } else { drive.name.clone() };
+        let name =
+            if drive.spec.as_ref() == Some(&drive.name) { dash() } else { drive.name.clone() };
         let place = drive.spec.as_deref().map_or_else(dash, plain_place);
         let pool = with_pool.then(|| Text::from(&drive.pool));
         let rest = [
@@ -56,8 +57,14 @@ fn problem(drive: &PoolDrive) -> Option<String> {
     };
     let refused = some(drive.read_errors, "read").map(|reads| format!("{reads} refused"));
     let wrong = some(drive.wrong_answers, "wrong answer");
-    let said: Vec<String> =
-        drive.problem.clone().into_iter().chain(refused).chain(wrong).chain(unused(drive)).collect();
+    let said: Vec<String> = drive
+        .problem
+        .clone()
+        .into_iter()
+        .chain(refused)
+        .chain(wrong)
+        .chain(unused(drive))
+        .collect();
     (!said.is_empty())
         .then(|| prose(&format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; ")))))
 }

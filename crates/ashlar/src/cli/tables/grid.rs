@@ -95,8 +95,10 @@ fn widths(columns: &[(&str, Kind)], rows: &[Vec<Text>]) -> Vec<usize> {
     let room = (WIDTH + 1).saturating_sub(columns.len() * PADDING);
     for kinds in [&[Kind::Words][..], &[Kind::Name, Kind::Place]] {
         while widths.iter().sum::<usize>() > room {
-            let may_shrink = |at: &usize| kinds.contains(&columns[*at].1) && widths[*at] > least[*at];
-            let Some(widest) = (0..columns.len()).filter(may_shrink).max_by_key(|at| widths[*at]) else {
+            let may_shrink =
+                |at: &usize| kinds.contains(&columns[*at].1) && widths[*at] > least[*at];
+            let Some(widest) = (0..columns.len()).filter(may_shrink).max_by_key(|at| widths[*at])
+            else {
                 break;
             };
             widths[widest] -= 1;
@@ -157,7 +159,11 @@ pub fn prose(text: &str) -> String {
 /// Prose below a line that it belongs to.
 pub fn below(text: &str) -> String {
     let indent = " ".repeat(INDENT);
-    wrapped(text, WIDTH - INDENT).iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+    wrapped(text, WIDTH - INDENT)
+        .iter()
+        .map(|line| format!("{indent}{line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The text with its words cut that have no room on a line: behind a comma where that is possible.

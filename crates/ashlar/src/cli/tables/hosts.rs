@@ -33,22 +33,28 @@ fn hosts_at(hosts: &[Host], now: SystemTime) -> String {
     for host in hosts {
         by_host.entry((&host.nqn, &host.host_id)).or_default().push(host);
     }
-    let hosts = by_host.into_iter().map(|((nqn, id), controllers)| of_host(nqn, id, &controllers, now));
+    let hosts =
+        by_host.into_iter().map(|((nqn, id), controllers)| of_host(nqn, id, &controllers, now));
     hosts.collect::<Vec<_>>().join("\n\n")
 }
 
 fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: SystemTime) -> String {
     let addresses: BTreeSet<&str> = controllers.iter().map(|host| ip_of(&host.address)).collect();
     let addresses: Vec<&str> = addresses.into_iter().collect();
-    let columns =
-        [("ctrl", Kind::Figure), ("queues", Kind::Figure), ("for", Kind::Figure), ("address", Kind::Figure)];
+    let columns = [
+        ("ctrl", Kind::Figure),
+        ("queues", Kind::Figure),
+        ("for", Kind::Figure),
+        ("address", Kind::Figure),
+    ];
     let row = |host: &&Host| {
         // A controller of the discovery service has no queues but that for commands.
         let queues = if host.kind == "io" { host.io_queues.to_string() } else { host.kind.clone() };
         vec![
             host.controller_id.into(),
             queues.into(),
-            known(seconds_since(&host.connected_at, now), |seconds| Span(seconds).to_string()).into(),
+            known(seconds_since(&host.connected_at, now), |seconds| Span(seconds).to_string())
+                .into(),
             Text::from(&host.address),
         ]
     };
@@ -60,7 +66,10 @@ fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: SystemTime) -> Strin
 /// The address without its port, which says nothing of the machine.
 fn ip_of(address: &str) -> &str {
     let is_whole = address.parse::<SocketAddr>().is_ok();
-    address.rsplit_once(':').filter(|_| is_whole).map_or(address, |(ip, _)| ip.trim_matches(['[', ']']))
+    address
+        .rsplit_once(':')
+        .filter(|_| is_whole)
+        .map_or(address, |(ip, _)| ip.trim_matches(['[', ']']))
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ fn a_degraded_pool_is_never_said_to_have_nothing_to_rebuild() {
 #[test]
 fn a_pool_has_lost_too_many_drives_when_its_level_survives_fewer() {
     let with = |level: &str, states: &[&str]| {
-        let drive = |state: &&str| PoolDrive { states: vec![(*state).to_owned()], ..PoolDrive::default() };
+        let drive =
+            |state: &&str| PoolDrive { states: vec![(*state).to_owned()], ..PoolDrive::default() };
         let drives = states.iter().map(drive).collect();
         has_lost_too_many(&Pool { level: Some(level.to_owned()), drives, ..Pool::default() })
     };
@@ -41,13 +42,20 @@ fn who_gives_a_drive_up_is_told_what_the_pool_cannot_do_without_it() {
     assert_eq!(lacks(&pool(&["degraded", "need-rebuild"], None)), None);
     let read_only =
         lacks(&pool(&["degraded", "need-rebuild", "read-only"], None)).expect("it takes no writes");
-    assert!(read_only.contains("takes no writes") && read_only.contains("add-drive"), "{read_only}");
+    assert!(
+        read_only.contains("takes no writes") && read_only.contains("add-drive"),
+        "{read_only}"
+    );
 }
 
 #[test]
 fn a_pool_of_one_drive_is_over_one_drive() {
     let pool = Pool { drives: vec![PoolDrive::default()], ..pool(&["online"], None) };
-    assert!(opened_pool("created", &pool).contains("over 1 drive,"), "{}", opened_pool("created", &pool));
+    assert!(
+        opened_pool("created", &pool).contains("over 1 drive,"),
+        "{}",
+        opened_pool("created", &pool)
+    );
 }
 
 #[test]
@@ -80,10 +88,18 @@ fn a_scrub_that_runs_says_what_is_left_and_judges_nothing_that_it_has_not_seen()
 #[test]
 fn a_scrub_names_drives_by_their_paths_too() {
     let name = "drive-2".to_owned();
-    let drive =
-        ScrubbedDrive { name, spec: Some("/dev/nvme2n1".to_owned()), wrong: 7, ..ScrubbedDrive::default() };
-    let found =
-        Scrub { states: vec!["finished".to_owned()], wrong: 7, drives: vec![drive], ..Scrub::default() };
+    let drive = ScrubbedDrive {
+        name,
+        spec: Some("/dev/nvme2n1".to_owned()),
+        wrong: 7,
+        ..ScrubbedDrive::default()
+    };
+    let found = Scrub {
+        states: vec!["finished".to_owned()],
+        wrong: 7,
+        drives: vec![drive],
+        ..Scrub::default()
+    };
     let text = scrub(&Pool { scrub: Some(found), ..pool(&["online"], None) });
     let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
     assert_eq!(row[..3], ["drive-2", "/dev/nvme2n1", "7"], "{text}");
@@ -98,8 +114,13 @@ fn a_scrub_says_which_drives_were_given_up_for_what_it_found() {
         ..ScrubbedDrive::default()
     };
     let drives = vec![drive("drive-1", None), drive("drive-2", Some("gave wrong bytes 10 times"))];
-    let found =
-        Scrub { states: vec!["finished".to_owned()], repaired: 10, wrong: 10, drives, ..Scrub::default() };
+    let found = Scrub {
+        states: vec!["finished".to_owned()],
+        repaired: 10,
+        wrong: 10,
+        drives,
+        ..Scrub::default()
+    };
     let scrubbed = Pool { scrub: Some(found), ..pool(&["degraded"], None) };
     let text = scrub(&scrubbed);
     assert!(text.ends_with("drive-2 was given up: gave wrong bytes 10 times"), "{text}");
@@ -116,7 +137,10 @@ fn volumes_of_a_pool_that_is_not_open_are_said_to_be_hidden() {
     assert!(volumes(&[], std::slice::from_ref(&open)).contains("`ashlar volume create` makes one"));
     for known in [vec![], vec![volume]] {
         let said = volumes(&known, &[open.clone(), closed.clone()]);
-        assert!(said.ends_with("the volumes of pool 'bad' are not shown: it is not open"), "{said}");
+        assert!(
+            said.ends_with("the volumes of pool 'bad' are not shown: it is not open"),
+            "{said}"
+        );
         assert!(!said.contains("create` makes one"), "{said}");
     }
 }
@@ -125,12 +149,14 @@ fn volumes_of_a_pool_that_is_not_open_are_said_to_be_hidden() {
 fn what_is_not_known_of_a_pool_that_is_not_open_is_no_zero() {
     let drive = PoolDrive { states: vec!["unknown".to_owned()], ..PoolDrive::default() };
     let closed = Pool { drives: vec![drive], ..pool(&["unavailable"], None) };
-    for said in [pools(std::slice::from_ref(&closed)), super::pool(&closed), drives(&closed.drives)] {
+    for said in [pools(std::slice::from_ref(&closed)), super::pool(&closed), drives(&closed.drives)]
+    {
         assert!(!said.contains("0B") && !said.contains(" 0 "), "{said}");
     }
     let limit = |pool: &Pool| {
         let text = super::pool(pool);
-        let line = text.lines().find(|line| line.trim_start().starts_with("limit")).expect("a limit");
+        let line =
+            text.lines().find(|line| line.trim_start().starts_with("limit")).expect("a limit");
         line.split_whitespace().last().expect("a figure").to_owned()
     };
     assert_eq!(
@@ -189,7 +215,9 @@ fn worst_pool() -> Pool {
         ]
         .map(str::to_owned)
         .to_vec(),
-        problem: Some("2 of 12 drives are missing, and new data needs more of them than are left ".repeat(3)),
+        problem: Some(
+            "2 of 12 drives are missing, and new data needs more of them than are left ".repeat(3),
+        ),
         notes: vec!["things to know that are not errors, and are long ".repeat(4)],
         drives: (0..12).map(worst_drive).collect(),
         spares: vec![Spare {
@@ -256,7 +284,11 @@ fn every_table_fits_a_terminal_whatever_stands_in_it() {
         ),
         ..Default::default()
     };
-    let told = Event { seq: 1_764_111_111_111, time: "2026-01-31T12:00:00.000Z".to_owned(), what: happening };
+    let told = Event {
+        seq: 1_764_111_111_111,
+        time: "2026-01-31T12:00:00.000Z".to_owned(),
+        what: happening,
+    };
     let host = ashlar_control::types::Host {
         nqn: long_nqn(),
         host_id: "11111111-2222-3333-4444-555555555555".to_owned(),
@@ -303,7 +335,10 @@ fn what_all_know_is_shown_within_a_terminal_too() {
         hosts_connected: 500,
         host_connects: 0,
         host_disconnects: 0,
-        warnings: vec![format!("cannot write /var/lib/ashlar/node.toml: {}", "no room ".repeat(20))],
+        warnings: vec![format!(
+            "cannot write /var/lib/ashlar/node.toml: {}",
+            "no room ".repeat(20)
+        )],
         pools: vec![worst_pool()],
         volumes: vec![worst_volume(Access::default())],
     };
@@ -331,7 +366,8 @@ fn a_pool_says_whether_it_survives_one_loss_and_with_how_much_room() {
         let said = text.split_once("survives one loss ").expect("it is said").1;
         said.split_once(" reserve ").expect("it comes next").0.to_owned()
     };
-    let survives = AfterLoss { survives: true, spare_bytes: Some(40 << 20), ..AfterLoss::default() };
+    let survives =
+        AfterLoss { survives: true, spare_bytes: Some(40 << 20), ..AfterLoss::default() };
     assert_eq!(said(survives), "yes, with 40MiB to spare");
     let short = AfterLoss { short_bytes: Some(120 << 20), ..AfterLoss::default() };
     assert_eq!(said(short), "no: 120MiB short");

@@ -6,7 +6,8 @@ fn trim(state: &str) -> Trim {
 
 #[test]
 fn a_trim_that_goes_on_says_how_far_it_is() {
-    let trim = Trim { done_percent: 25.0, left_bytes: 6 << 30, eta_seconds: Some(70), ..trim("running") };
+    let trim =
+        Trim { done_percent: 25.0, left_bytes: 6 << 30, eta_seconds: Some(70), ..trim("running") };
     assert_eq!(trimmed(&trim), "a trim is 25.0 % done, 6GiB left, 1m 10s to go");
 }
 

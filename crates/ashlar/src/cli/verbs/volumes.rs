@@ -12,14 +12,24 @@ use crate::cli::client::Client;
 use crate::cli::{consent, done, tables};
 
 /// Does what `command` says.
-pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output) -> anyhow::Result<()> {
+pub(super) async fn run(
+    client: &Client,
+    command: VolumeCommand,
+    output: Output,
+) -> anyhow::Result<()> {
     match command {
         VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
             let (pool, name) = split(&volume)?;
             let (pool, name) = (segment(pool)?.to_owned(), segment(name)?.to_owned());
             let compression = !no_compression;
-            let request =
-                CreateVolume { pool, name, size_bytes: size.0, lba_bytes: lba_size, compression, allow };
+            let request = CreateVolume {
+                pool,
+                name,
+                size_bytes: size.0,
+                lba_bytes: lba_size,
+                compression,
+                allow,
+            };
             let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
             print(output, &volume, tables::created_volume)
         }
@@ -35,7 +45,8 @@ pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output)
         VolumeCommand::Rename { volume, name } => {
             check_name(&name)?;
             let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
-            set(client, &volume, &request, false, output, |after| done::renamed(after, &volume)).await
+            set(client, &volume, &request, false, output, |after| done::renamed(after, &volume))
+                .await
         }
         VolumeCommand::Set { volume, write_protect, yes } => {
             set(client, &volume, &protection(write_protect), yes, output, done::protected).await
@@ -43,12 +54,29 @@ pub(super) async fn run(client: &Client, command: VolumeCommand, output: Output)
         VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts, only, yes } => {
             let path = format!("{}/allow", path_of(&volume)?);
-            change(client, Method::POST, &path, &NameHosts { hosts, only }, yes, output, done::access).await
+            change(
+                client,
+                Method::POST,
+                &path,
+                &NameHosts { hosts, only },
+                yes,
+                output,
+                done::access,
+            )
+            .await
         }
         VolumeCommand::Deny { volume, hosts, yes } => {
             let path = format!("{}/deny", path_of(&volume)?);
-            change(client, Method::POST, &path, &NameHosts { hosts, only: false }, yes, output, done::access)
-                .await
+            change(
+                client,
+                Method::POST,
+                &path,
+                &NameHosts { hosts, only: false },
+                yes,
+                output,
+                done::access,
+            )
+            .await
         }
     }
 }
@@ -64,7 +92,10 @@ fn protection(write_protect: Switch) -> ChangeVolume {
 
 async fn delete(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {
     let path = path_of(volume)?;
-    consent::sent(yes, async |query| client.command(Method::DELETE, &format!("{path}{query}")).await).await?;
+    consent::sent(yes, async |query| {
+        client.command(Method::DELETE, &format!("{path}{query}")).await
+    })
+    .await?;
     let text = format!("volume '{volume}' is deleted; its space comes back in the background");
     print_done(output, "volume", volume, "deleted", &text)
 }
@@ -89,7 +120,8 @@ async fn change(
     output: Output,
     said: impl FnOnce(&Volume) -> String,
 ) -> anyhow::Result<()> {
-    let send = async |query| client.send_body(method.clone(), &format!("{path}{query}"), request).await;
+    let send =
+        async |query| client.send_body(method.clone(), &format!("{path}{query}"), request).await;
     let volume: Volume = consent::sent(yes, send).await?;
     print(output, &volume, said)
 }

@@ -63,7 +63,10 @@ fn a_panic_is_taken_by_a_full_queue_but_not_any_number_of_them() {
     let lines = fill(&queue);
     (0..10 * URGENT_LINES_MAX).for_each(|_| queue.push_in_any_case(&line_of(LINE_BYTES_MAX)));
     let waiting = queue.state().lines.len();
-    assert!((lines + URGENT_LINES_MAX..=lines + URGENT_LINES_MAX + 1).contains(&waiting), "{waiting}");
+    assert!(
+        (lines + URGENT_LINES_MAX..=lines + URGENT_LINES_MAX + 1).contains(&waiting),
+        "{waiting}"
+    );
 }
 
 #[test]

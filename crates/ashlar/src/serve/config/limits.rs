@@ -71,9 +71,11 @@ impl LimitsTable {
     fn sizes(&self, memory_bytes: u64) -> Limits {
         let defaults = Limits::default();
         let queue_entries_max = self.queue_entries_max.unwrap_or(defaults.queue_entries_max);
-        let in_capsule_bytes_max = self.in_capsule_bytes_max.unwrap_or(defaults.in_capsule_bytes_max);
+        let in_capsule_bytes_max =
+            self.in_capsule_bytes_max.unwrap_or(defaults.in_capsule_bytes_max);
         let one_queue = u64::from(queue_entries_max) * u64::from(in_capsule_bytes_max);
-        let connection_bytes_max = self.connection_bytes_max.unwrap_or(defaults.connection_bytes_max);
+        let connection_bytes_max =
+            self.connection_bytes_max.unwrap_or(defaults.connection_bytes_max);
         let share = memory_bytes / MEMORY_PART;
         let in_capsule_total = defaults.in_capsule_total_bytes_max.min(share).max(one_queue);
         let reactor = defaults.reactor_bytes_max.min(share).max(connection_bytes_max);

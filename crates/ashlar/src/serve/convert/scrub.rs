@@ -7,7 +7,11 @@ use ashlar_volume::DriveReport;
 use super::{PoolState, given_up, seconds, spec_of, time};
 
 /// A scrub that goes on, or has ended.
-pub(super) fn scrub(report: &ScrubReport, drives: &[DriveReport], remembered: Option<&PoolState>) -> Scrub {
+pub(super) fn scrub(
+    report: &ScrubReport,
+    drives: &[DriveReport],
+    remembered: Option<&PoolState>,
+) -> Scrub {
     let of_drive = |drive: &DriveReport| {
         let found = report.drives.get(&drive.status.drive)?;
         Some(ScrubbedDrive {
@@ -58,7 +62,8 @@ pub(super) fn trim(report: &TrimReport, drives: &[DriveReport]) -> Trim {
         0 => 1.0,
         total => report.bytes_done as f64 / total as f64,
     };
-    let skipped_drives = drives.iter().filter(|drive| report.skipped_drives.contains(&drive.status.drive));
+    let skipped_drives =
+        drives.iter().filter(|drive| report.skipped_drives.contains(&drive.status.drive));
     Trim {
         states: vec![state.to_owned()],
         done_percent: (part * 1000.0).floor() / 10.0,

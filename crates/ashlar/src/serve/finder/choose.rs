@@ -45,7 +45,9 @@ pub fn choose(
     for (uuid, mut of_drive) in by_drive {
         let known = remembered.iter().find(|known| known.uuid == uuid.to_string());
         // Files first: of a file and a loop device over it the file was given.
-        of_drive.sort_by_key(|candidate| (matches!(candidate.place, Place::Device(_)), &candidate.name));
+        of_drive.sort_by_key(|candidate| {
+            (matches!(candidate.place, Place::Device(_)), &candidate.name)
+        });
         let was_there = |candidate: &&&Candidate<'_>| {
             known.is_some_and(|known| known.place.as_ref() == Some(candidate.place))
         };

@@ -151,7 +151,10 @@ fn list(
     }
     let mut files: BTreeMap<PathBuf, DriveMark> =
         named.iter().filter_map(|path| candidate(path, is_large_enough)).collect();
-    let others = fs::read_dir(path)?.flatten().map(|entry| entry.path()).filter(|path| !named.contains(path));
+    let others = fs::read_dir(path)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| !named.contains(path));
     let mut others = others.filter_map(|path| candidate(&path, could_be_drive));
     files.extend(others.by_ref().take(files_max));
     let is_cut = others.next().is_some();

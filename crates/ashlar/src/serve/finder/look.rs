@@ -86,7 +86,12 @@ pub struct Looker {
 
 impl Looker {
     /// One that has seen nothing yet.
-    pub fn new(survey: Survey, wanted: Wanted, jobs: Jobs, publish: watch::Sender<Arc<Snapshot>>) -> Self {
+    pub fn new(
+        survey: Survey,
+        wanted: Wanted,
+        jobs: Jobs,
+        publish: watch::Sender<Arc<Snapshot>>,
+    ) -> Self {
         let now = Instant::now();
         Looker {
             survey,
@@ -128,8 +133,10 @@ impl Looker {
         let directories = self.jobs.watch.iter().map(|watch| PollFd::new(watch, PollFlags::IN));
         let woken = PollFd::new(wake, PollFlags::IN);
         let mut sources: Vec<PollFd<'_>> = uevents.chain(directories).chain([woken]).collect();
-        let until = self.next_look.min(self.next_patience()).saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: until.as_secs() as i64, tv_nsec: until.subsec_nanos().into() };
+        let until =
+            self.next_look.min(self.next_patience()).saturating_duration_since(Instant::now());
+        let timeout =
+            Timespec { tv_sec: until.as_secs() as i64, tv_nsec: until.subsec_nanos().into() };
         // An interruption is as good as a wake-up.
         let _ = poll(&mut sources, Some(&timeout));
         let mut count = [0; 8];
@@ -140,7 +147,8 @@ impl Looker {
     fn next_patience(&self) -> Instant {
         let now = Instant::now();
         let patience = [QUICK_MAX, OPEN_ANSWER_MAX];
-        let ends = patience.iter().filter_map(|longest| Some(self.awaited(now, *longest)? + *longest));
+        let ends =
+            patience.iter().filter_map(|longest| Some(self.awaited(now, *longest)? + *longest));
         ends.min().unwrap_or(self.next_look)
     }
 
@@ -155,7 +163,9 @@ impl Looker {
                 self.survey.table.end_read(&place, &mark, Known::Read(content));
             }
             Message::Done(Done::Directory { path, listing }) => self.see_directory(path, listing),
-            Message::Done(Done::Missed { pool, spec, missed }) => self.see_missed(pool, spec, missed),
+            Message::Done(Done::Missed { pool, spec, missed }) => {
+                self.see_missed(pool, spec, missed)
+            }
             Message::Stop => {}
         }
     }
@@ -166,7 +176,8 @@ impl Looker {
         let changed: Vec<&WantedPool> =
             self.wanted.pools.iter().filter(|pool| !before.pools.contains(pool)).collect();
         let drives = changed.iter().flat_map(|pool| &pool.drives);
-        let places: BTreeSet<Place> = drives.filter_map(|(spec, _)| self.survey.place_of(spec)).collect();
+        let places: BTreeSet<Place> =
+            drives.filter_map(|(spec, _)| self.survey.place_of(spec)).collect();
         let is_of_changed = |place: &Place, content: &Content| match content {
             Content::Label(label) => changed.iter().any(|pool| pool.uuid == label.pool.to_string()),
             _ => places.contains(place),
@@ -181,11 +192,16 @@ impl Looker {
         let have_devices = changes.were_lost || !changes.devices.is_empty();
         if have_devices {
             let named = self.named_devices();
-            self.survey.see_devices(&changes.devices.into_iter().collect(), changes.were_lost, &named);
+            self.survey.see_devices(
+                &changes.devices.into_iter().collect(),
+                changes.were_lost,
+                &named,
+            );
             self.survey.see_stable_names();
             self.gaps.values_mut().for_each(|gap| gap.is_due = true);
         }
-        let have_directories = self.jobs.watch.as_ref().is_some_and(|watch| take_directory_events(watch));
+        let have_directories =
+            self.jobs.watch.as_ref().is_some_and(|watch| take_directory_events(watch));
         if have_directories {
             self.directories.values_mut().for_each(Directory::look_whatever);
         }
@@ -231,11 +247,17 @@ impl Looker {
     }
 
     fn named_devices(&self) -> Vec<PathBuf> {
-        self.drives_of_pools().filter(|(spec, _)| !spec.starts_with("file:")).map(|(_, path)| path).collect()
+        self.drives_of_pools()
+            .filter(|(spec, _)| !spec.starts_with("file:"))
+            .map(|(_, path)| path)
+            .collect()
     }
 
     fn files_of_pools(&self) -> Vec<PathBuf> {
-        self.drives_of_pools().filter(|(spec, _)| spec.starts_with("file:")).map(|(_, path)| path).collect()
+        self.drives_of_pools()
+            .filter(|(spec, _)| spec.starts_with("file:"))
+            .map(|(_, path)| path)
+            .collect()
     }
 
     /// Those that somebody has named, and those in which files are that pools have as drives.
@@ -303,7 +325,8 @@ impl Looker {
         for (path, directory) in &mut self.directories {
             if directory.is_due && directory.asked.is_none() {
                 directory.is_due = false;
-                let named = files.iter().filter(|file| file.parent() == Some(path)).cloned().collect();
+                let named =
+                    files.iter().filter(|file| file.parent() == Some(path)).cloned().collect();
                 // Of one that is not looked at as a whole other files may be known by now.
                 let known = directory.changed.filter(|_| !directory.is_cut);
                 directory.asked = self.jobs.list(path.clone(), known, named).then_some(now);
@@ -314,9 +337,11 @@ impl Looker {
     /// Places where members were, and no member of the pool is.
     fn see_gaps(&mut self) {
         let labelled = self.survey.table.labelled();
-        let found: BTreeSet<String> = labelled.map(|(_, _, label)| label.uuid.to_string()).collect();
+        let found: BTreeSet<String> =
+            labelled.map(|(_, _, label)| label.uuid.to_string()).collect();
         let pools = self.wanted.pools.iter();
-        let drives = pools.flat_map(|pool| pool.drives.iter().map(move |drive| (&pool.uuid, drive)));
+        let drives =
+            pools.flat_map(|pool| pool.drives.iter().map(move |drive| (&pool.uuid, drive)));
         let missing = drives.filter(|(_, (_, uuid))| !found.contains(uuid));
         let gaps: BTreeSet<(String, String)> =
             missing.map(|(pool, (spec, _))| (pool.clone(), spec.clone())).collect();
@@ -341,7 +366,11 @@ impl Looker {
             None if gap.missed.is_none() => Some(now),
             asked => asked,
         });
-        directories.chain(gaps).filter(is_recent).chain(self.survey.table.awaited(now, longest)).min()
+        directories
+            .chain(gaps)
+            .filter(is_recent)
+            .chain(self.survey.table.awaited(now, longest))
+            .min()
     }
 
     fn publish_what_is_known(&self) {
@@ -362,19 +391,22 @@ impl Looker {
         let is_over = self.awaited(now, OPEN_ANSWER_MAX).is_none();
         let pools = self.wanted.pools.iter().map(|pool| {
             let mut places = self.places(pool);
-            let is_found = |uuid: &String| places.drives.iter().any(|found| found.uuid.to_string() == *uuid);
+            let is_found =
+                |uuid: &String| places.drives.iter().any(|found| found.uuid.to_string() == *uuid);
             let all_found = pool.drives.iter().all(|(_, uuid)| is_found(uuid));
             places.is_settled = is_over || (all_found && is_quiet);
             (pool.uuid.clone(), as_told(places, before.pools.get(&pool.uuid)))
         });
-        let named = |(kernel, path): (&String, &PathBuf)| (kernel.clone(), path.display().to_string());
+        let named =
+            |(kernel, path): (&String, &PathBuf)| (kernel.clone(), path.display().to_string());
         let stable_names = self.survey.stable_names.iter().map(named).collect();
         Snapshot { pools: pools.collect(), stable_names }
     }
 
     fn places(&self, pool: &WantedPool) -> PoolPlaces {
         let survey = &self.survey;
-        let of_pool = survey.table.labelled().filter(|(_, _, label)| label.pool.to_string() == pool.uuid);
+        let of_pool =
+            survey.table.labelled().filter(|(_, _, label)| label.pool.to_string() == pool.uuid);
         let candidate = |(place, entry, label)| {
             let name = survey.name_of(place, entry)?;
             Some(Candidate { place, mark: &entry.mark, label, name })

@@ -35,7 +35,9 @@ pub fn explain(spec: &str, known: Option<Missed>) -> Missed {
     };
     let found = match fs::metadata(&path) {
         Ok(found) => found,
-        Err(error) => return nothing(format!("{}: {}", path.display(), what_failed(&path, &error))),
+        Err(error) => {
+            return nothing(format!("{}: {}", path.display(), what_failed(&path, &error)));
+        }
     };
     let mark = mark_of(&found);
     match known {
@@ -74,8 +76,11 @@ fn what_failed(path: &Path, error: &io::Error) -> String {
 fn content_of(path: &Path) -> io::Result<(DriveContent, Option<Label>)> {
     let peek = Peek::open(path)?;
     if peek.size_bytes() < DRIVE_BYTES_MIN {
-        let what =
-            if peek.size_bytes() == 0 { "nothing: it has no size" } else { "too little to be a drive" };
+        let what = if peek.size_bytes() == 0 {
+            "nothing: it has no size"
+        } else {
+            "too little to be a drive"
+        };
         return Ok((DriveContent::Foreign(what.to_owned()), None));
     }
     let first = match first_copy(&peek)? {
@@ -84,8 +89,9 @@ fn content_of(path: &Path) -> io::Result<(DriveContent, Option<Label>)> {
     };
     let second = second_copy(&peek)?;
     let label = second.as_ref().ok().map(Label::of);
-    let is_gone =
-        |error: &SuperblockError| matches!(error, SuperblockError::Absent | SuperblockError::Damaged);
+    let is_gone = |error: &SuperblockError| {
+        matches!(error, SuperblockError::Absent | SuperblockError::Damaged)
+    };
     if is_gone(&first)
         && second.as_ref().is_err_and(is_gone)
         && let Ok(inside) = inside_copy(&peek)?

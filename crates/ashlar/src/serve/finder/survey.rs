@@ -7,7 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ashlar_drive::{
-    DeviceNumber, DriveMark, DriveSpec, ListedDevice, Machine, Unread, unread_by_name, unread_by_state,
+    DeviceNumber, DriveMark, DriveSpec, ListedDevice, Machine, Unread, unread_by_name,
+    unread_by_state,
 };
 
 use super::missed::path_of;
@@ -35,18 +36,27 @@ impl Survey {
     /// `changed`. Thorough: each device is asked whether another disk or medium is behind it by
     /// now. `named`: nodes that are looked at where the kernel lists nothing, as in some
     /// containers.
-    pub fn see_devices(&mut self, changed: &BTreeSet<DeviceNumber>, is_thorough: bool, named: &[PathBuf]) {
+    pub fn see_devices(
+        &mut self,
+        changed: &BTreeSet<DeviceNumber>,
+        is_thorough: bool,
+        named: &[PathBuf],
+    ) {
         let mut listed = self.machine.devices();
         if listed.is_empty() {
             listed.extend(named.iter().filter_map(|path| device_at(path)));
         }
-        let there: BTreeSet<Place> = listed.iter().map(|device| Place::Device(device.number)).collect();
+        let there: BTreeSet<Place> =
+            listed.iter().map(|device| Place::Device(device.number)).collect();
         self.table.keep(|place| matches!(place, Place::Device(_)), &there);
         for device in listed {
             let place = Place::Device(device.number);
             let has_changed = changed.contains(&device.number);
             let looks_same = self.looks_same(&place, &device, is_thorough || !changed.is_empty());
-            if looks_same && !has_changed && !(is_thorough && self.is_another(&place, device.number)) {
+            if looks_same
+                && !has_changed
+                && !(is_thorough && self.is_another(&place, device.number))
+            {
                 continue;
             }
             if has_changed {
@@ -61,7 +71,8 @@ impl Survey {
     /// `asks` the kernel.
     fn looks_same(&self, place: &Place, device: &ListedDevice, asks: bool) -> bool {
         self.table.entries.get(place).is_some_and(|known| {
-            let may_be_free = matches!(known.known, Known::LeftAlone(Unread::Held | Unread::Suspended));
+            let may_be_free =
+                matches!(known.known, Known::LeftAlone(Unread::Held | Unread::Suspended));
             is_listed_as(&known.mark, device) && !(may_be_free && asks)
         })
     }
@@ -89,7 +100,8 @@ impl Survey {
             let node = named.iter().find(|path| device_at(path).as_ref() == Some(device))?;
             return Some(entry(node.clone(), None, Known::Unread));
         };
-        let known = unread_by_state(&described, &self.own_nqn).map_or(Known::Unread, Known::LeftAlone);
+        let known =
+            unread_by_state(&described, &self.own_nqn).map_or(Known::Unread, Known::LeftAlone);
         Some(entry(described.node, described.diskseq, known))
     }
 
@@ -105,10 +117,12 @@ impl Survey {
     /// A directory has these files.
     pub fn see_directory(&mut self, path: &Path, files: BTreeMap<PathBuf, DriveMark>) {
         let there: BTreeSet<Place> = files.keys().cloned().map(Place::File).collect();
-        let is_in_it = |place: &Place| matches!(place, Place::File(file) if file.parent() == Some(path));
+        let is_in_it =
+            |place: &Place| matches!(place, Place::File(file) if file.parent() == Some(path));
         self.table.keep(is_in_it, &there);
         for (file, mark) in files {
-            let entry = Entry { mark, path: file.clone(), kernel: None, known: Known::Unread, last: None };
+            let entry =
+                Entry { mark, path: file.clone(), kernel: None, known: Known::Unread, last: None };
             self.table.see(Place::File(file), entry);
         }
     }

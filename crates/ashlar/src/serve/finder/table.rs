@@ -113,7 +113,9 @@ impl Table {
     }
 
     fn forget(&mut self, place: &Place) {
-        if let Some(Entry { known: Known::Reading(_) | Known::Hung, .. }) = self.entries.remove(place) {
+        if let Some(Entry { known: Known::Reading(_) | Known::Hung, .. }) =
+            self.entries.remove(place)
+        {
             self.orphans += 1;
         }
     }
@@ -130,7 +132,8 @@ impl Table {
     /// The drives whose labels are to be read now: they are being read from then on.
     pub fn begin_reads(&mut self, now: Instant) -> Vec<(Place, DriveMark, PathBuf)> {
         self.give_up_hung(now);
-        let count = |is: fn(&Known) -> bool| self.entries.values().filter(|entry| is(&entry.known)).count();
+        let count =
+            |is: fn(&Known) -> bool| self.entries.values().filter(|entry| is(&entry.known)).count();
         let under_way = count(|known| matches!(known, Known::Reading(_)));
         let hung = self.orphans + count(|known| *known == Known::Hung);
         let room = if hung >= HUNG_MAX { 0 } else { READS_MAX.saturating_sub(under_way) };
@@ -145,7 +148,8 @@ impl Table {
     /// A drive that does not answer keeps no other one waiting. Should it answer yet, that counts.
     fn give_up_hung(&mut self, now: Instant) {
         for entry in self.entries.values_mut() {
-            if matches!(entry.known, Known::Reading(since) if now.duration_since(since) >= OPEN_ANSWER_MAX) {
+            if matches!(entry.known, Known::Reading(since) if now.duration_since(since) >= OPEN_ANSWER_MAX)
+            {
                 let (path, seconds) = (entry.path.display(), OPEN_ANSWER_MAX.as_secs());
                 tracing::warn!(
                     "{path} has not answered for {seconds} s: Ashlar does not know whether it \
@@ -160,7 +164,10 @@ impl Table {
     /// still the same.
     pub fn end_read(&mut self, place: &Place, mark: &DriveMark, known: Known) {
         match self.entries.get_mut(place) {
-            Some(entry) if entry.mark == *mark && matches!(entry.known, Known::Reading(_) | Known::Hung) => {
+            Some(entry)
+                if entry.mark == *mark
+                    && matches!(entry.known, Known::Reading(_) | Known::Hung) =>
+            {
                 (entry.known, entry.last) = (known, None);
             }
             _ => self.orphans = self.orphans.saturating_sub(1),
@@ -169,7 +176,8 @@ impl Table {
 
     /// The drive there carries this label, although not where it is looked for.
     pub fn note_label(&mut self, place: &Place, label: Label) {
-        if let Some(entry @ Entry { known: Known::Read(Content::Foreign), .. }) = self.entries.get_mut(place)
+        if let Some(entry @ Entry { known: Known::Read(Content::Foreign), .. }) =
+            self.entries.get_mut(place)
         {
             entry.known = Known::Read(Content::Label(label));
         }

@@ -7,7 +7,10 @@ fn record(there: &[u8], members: &[u8]) -> PoolRecord {
     PoolRecord {
         uuid: PoolUuid([1; 16]),
         name: "tank".into(),
-        drives: there.iter().map(|number| (format!("file:/d/{number}.img"), uuid(number))).collect(),
+        drives: there
+            .iter()
+            .map(|number| (format!("file:/d/{number}.img"), uuid(number)))
+            .collect(),
         members: members.iter().map(uuid).collect(),
         is_volatile: false,
     }

@@ -64,7 +64,8 @@ fn a_file_that_another_node_or_a_newer_ashlar_has_written_says_nothing() {
     let other = read(directory.path(), Uuid::from_bytes([8; 16]));
     assert!(matches!(other, Err(ReadError::OtherNode { .. })), "{other:?}");
     let file = file_in(directory.path());
-    let newer = fs::read_to_string(&file).expect("a file").replacen("\"version\": 1", "\"version\": 2", 1);
+    let newer =
+        fs::read_to_string(&file).expect("a file").replacen("\"version\": 1", "\"version\": 2", 1);
     fs::write(&file, newer).expect("room");
     let newer = read(directory.path(), NODE);
     assert!(matches!(newer, Err(ReadError::Version { version: 2, .. })), "{newer:?}");
@@ -94,7 +95,8 @@ fn a_file_that_is_too_large_is_neither_read_nor_written() {
     let error = read(directory.path(), NODE).expect_err("it is too large");
     assert!(error.to_string().contains("more than 67108864 bytes"), "{error}");
     let many = vec![NamespaceState::of(&namespace(1, AccessList::AllowAny)); NAMESPACES_MAX + 1];
-    let error = write(directory.path(), NODE, &[(NODE, many)].into()).expect_err("they are too many");
+    let error =
+        write(directory.path(), NODE, &[(NODE, many)].into()).expect_err("they are too many");
     assert_eq!(error.kind(), ErrorKind::FileTooLarge);
 }
 

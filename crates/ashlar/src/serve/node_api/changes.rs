@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use ashlar_block::DriveUuid;
 use ashlar_control::types::{
-    ChangePool, CreatePool, DriveInfo, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, RenamePool,
-    ReplaceDrive, ReturnDrive,
+    ChangePool, CreatePool, DriveInfo, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive,
+    RenamePool, ReplaceDrive, ReturnDrive,
 };
 use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_node::name_the_same;
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
 use ashlar_volume::{
-    DriveContent, DriveReading, Given, KnownPool, NodeError, Opening, Order, PoolRecord, PoolReport, Removal,
+    DriveContent, DriveReading, Given, KnownPool, NodeError, Opening, Order, PoolRecord,
+    PoolReport, Removal,
 };
 use futures_util::future::join_all;
 
@@ -43,15 +44,20 @@ impl Shared {
         self.check_not_opening(&request.drives)?;
         self.check_distinct(&request.drives).await?;
         self.memory().check_remembers("Ashlar makes no pool now: no start would open it")?;
-        let record = self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
+        let record =
+            self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
         Ok(pool)
     }
 
     /// Opens a pool with the drives that are named. It is not opened by itself meanwhile.
-    pub(super) async fn import_pool(self: Arc<Self>, request: ImportPool) -> Result<Pool, ApiError> {
-        if let ([], [uuid]) = (&*request.drives, &*self.not_open_with(request.pool.as_deref(), &[])) {
+    pub(super) async fn import_pool(
+        self: Arc<Self>,
+        request: ImportPool,
+    ) -> Result<Pool, ApiError> {
+        if let ([], [uuid]) = (&*request.drives, &*self.not_open_with(request.pool.as_deref(), &[]))
+        {
             self.places_are_known(uuid).await;
         }
         let _changing = self.changing.lock().await;
@@ -67,7 +73,11 @@ impl Shared {
         Ok(pool)
     }
 
-    async fn import_stopped(&self, mut request: ImportPool, by_itself: &[String]) -> Result<Pool, ApiError> {
+    async fn import_stopped(
+        &self,
+        mut request: ImportPool,
+        by_itself: &[String],
+    ) -> Result<Pool, ApiError> {
         // It may just have been opened.
         if let [uuid] = by_itself
             && let Ok(record) = self.node.record(uuid).await
@@ -75,7 +85,8 @@ impl Shared {
             return self.with_name(record, request.name).await;
         }
         if by_itself.is_empty() {
-            self.memory().check_remembers("Ashlar opens no pool that is new here: no start would open it")?;
+            self.memory()
+                .check_remembers("Ashlar opens no pool that is new here: no start would open it")?;
         }
         let is_sought = request.drives.is_empty();
         if let (true, [uuid]) = (is_sought, by_itself) {
@@ -83,7 +94,8 @@ impl Shared {
             self.check_newest(&found).await.map_err(api_error)?;
             request.drives = found.into_iter().map(|found| found.spec).collect();
         }
-        distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect()).await?;
+        distinct::check_distinct(request.drives.iter().map(|drive| Named::wanted(drive)).collect())
+            .await?;
         let given = Given { rename: request.name, ..self.members_among(&request.drives).await? };
         let policy = match (request.degraded, is_sought) {
             (true, _) => OpenPolicy::Degraded,
@@ -92,7 +104,8 @@ impl Shared {
             (false, false) => OpenPolicy::Whole,
         };
         let closed = self.closed_pools();
-        let record = self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
+        let record =
+            self.node.open_pool(request.pool, given, policy, closed).await.map_err(api_error)?;
         let pool = self.remember(&record).await;
         if let Ok(report) = self.node.report(&record.uuid.to_string()).await {
             self.warn_of_missing(&report);
@@ -109,7 +122,8 @@ impl Shared {
     }
 
     async fn rename_open(&self, pool: &str, name: String) -> Result<Pool, ApiError> {
-        let record = self.node.rename_pool(pool, name, self.closed_pools()).await.map_err(api_error)?;
+        let record =
+            self.node.rename_pool(pool, name, self.closed_pools()).await.map_err(api_error)?;
         self.remember(&record).await
     }
 
@@ -145,7 +159,8 @@ impl Shared {
             return Ok(expanded.into());
         }
         let (mut members, mut skipped_drives) = (Vec::new(), Vec::new());
-        let looks = join_all(expanded.iter().map(|drive| self.node.inspect_drive(drive.clone()))).await;
+        let looks =
+            join_all(expanded.iter().map(|drive| self.node.inspect_drive(drive.clone()))).await;
         for (drive, mut looked) in expanded.into_iter().zip(looks) {
             // A disk and its partitions are in each other's way.
             if matches!(looked, Err(NodeError::Drive(_))) {
@@ -178,8 +193,9 @@ impl Shared {
         self.note_stops().await;
         let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
         if let Some(uuid) = unavailable {
-            consent
-                .check(|| format!("exporting pool '{pool}', which is not open, makes this node forget it"))?;
+            consent.check(|| {
+                format!("exporting pool '{pool}', which is not open, makes this node forget it")
+            })?;
             self.stop_opening(&uuid).await;
             // It may just have been opened.
             if self.node.report(&uuid).await.is_err() {
@@ -200,7 +216,11 @@ impl Shared {
         closed.map(drop).map_err(api_error)
     }
 
-    pub(super) async fn add_drive(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
+    pub(super) async fn add_drive(
+        &self,
+        pool: String,
+        request: NameDrive,
+    ) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
@@ -293,7 +313,8 @@ impl Shared {
             let mut drives = known.iter().flat_map(|pool| &pool.drives);
             drives.find(|known| known.uuid == drive.to_string()).map(|known| known.spec.clone())
         };
-        let record = self.node.return_drive(&uuid, request.drive, request.at, Box::new(remembered)).await;
+        let record =
+            self.node.return_drive(&uuid, request.drive, request.at, Box::new(remembered)).await;
         let record = record.map_err(api_error)?;
         self.memory().returns.forget_pool(&record);
         tokio::spawn(self.clone().forget_removed(uuid));
@@ -334,7 +355,8 @@ impl Shared {
         self.memory().is_open(&uuid);
         let is_missing = matches!(error, NodeError::Open { .. });
         let error = api_error(error);
-        let hint = "it stays open for reads; bring more of its drives back and give this command again";
+        let hint =
+            "it stays open for reads; bring more of its drives back and give this command again";
         Err(if is_missing { error.with_hint(hint) } else { error })
     }
 
@@ -353,12 +375,20 @@ impl Shared {
         }
     }
 
-    pub(super) async fn rename_pool(&self, pool: String, request: RenamePool) -> Result<Pool, ApiError> {
+    pub(super) async fn rename_pool(
+        &self,
+        pool: String,
+        request: RenamePool,
+    ) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
         self.rename_open(&pool, request.name).await
     }
 
-    pub(super) async fn change_pool(&self, pool: String, request: ChangePool) -> Result<Pool, ApiError> {
+    pub(super) async fn change_pool(
+        &self,
+        pool: String,
+        request: ChangePool,
+    ) -> Result<Pool, ApiError> {
         let change = requests::settings(request)?;
         self.check_available(&pool).await?;
         let report = self.node.set_pool(&pool, change).await.map_err(api_error)?;
@@ -395,7 +425,11 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
-    pub(super) async fn destroy_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
+    pub(super) async fn destroy_pool(
+        &self,
+        pool: String,
+        consent: Consent,
+    ) -> Result<(), ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         self.consent_to_destroy(consent, &report)?;
@@ -420,7 +454,8 @@ impl Shared {
         let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
         check_label(&held, request.force)?;
         consent.check(|| consent::clearing(&held))?;
-        let reading = self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
+        let reading =
+            self.node.clear_label(request.drive, request.force).await.map_err(api_error)?;
         self.finder.look_again();
         Ok(convert::drive_info(&reading))
     }
@@ -433,7 +468,8 @@ impl Shared {
         let _changing = self.changing.lock().await;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
-        let (held, label) = self.node.restorable_label(request.drive.clone()).await.map_err(api_error)?;
+        let (held, label) =
+            self.node.restorable_label(request.drive.clone()).await.map_err(api_error)?;
         consent.check(|| consent::restoring(&held, &label))?;
         let reading = self.node.restore_label(request.drive).await.map_err(api_error)?;
         self.finder.look_again();
@@ -446,10 +482,13 @@ fn check_label(held: &DriveReading, force: bool) -> Result<(), ApiError> {
     let spec = &held.facts.spec;
     match &held.content {
         DriveContent::Blank => {
-            let message = format!("{spec} carries no label: it is free, and there is nothing to clear");
+            let message =
+                format!("{spec} carries no label: it is free, and there is nothing to clear");
             Err(ApiError::new(ErrorKind::Conflict, "no_label", message))
         }
-        DriveContent::Foreign(what) if !force => Err(api_error(NodeError::holds_foreign(spec, what))),
+        DriveContent::Foreign(what) if !force => {
+            Err(api_error(NodeError::holds_foreign(spec, what)))
+        }
         _ => Ok(()),
     }
 }
@@ -461,7 +500,8 @@ fn check_outlives(report: &PoolReport) -> Result<(), ApiError> {
         return Ok(());
     }
     let name = &report.status.name;
-    let message = format!("pool '{name}' has drives in memory, of which nothing is left once it is closed");
+    let message =
+        format!("pool '{name}' has drives in memory, of which nothing is left once it is closed");
     let hint = format!("`ashlar pool destroy {name}` closes it, and all that it holds is lost");
     Err(ApiError::new(ErrorKind::Conflict, "volatile", message).with_hint(hint))
 }

@@ -4,7 +4,9 @@ use ashlar_block::ByteSize;
 use ashlar_control::{ApiError, Consent};
 use ashlar_store::DriveCondition;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_volume::{AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport};
+use ashlar_volume::{
+    AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
+};
 
 use super::super::errors::api_error;
 use super::super::users::{Users, named};
@@ -16,14 +18,25 @@ impl Shared {
         Users::of(volumes, &self.target.connected_hosts())
     }
 
-    pub(super) fn consent_to_close(&self, consent: Consent, pool: &PoolReport) -> Result<(), ApiError> {
+    pub(super) fn consent_to_close(
+        &self,
+        consent: Consent,
+        pool: &PoolReport,
+    ) -> Result<(), ApiError> {
         let name = &pool.status.name;
         consent.check(|| {
-            format!("exporting pool '{name}' takes its volumes from all hosts. {}", self.users(&pool.volumes))
+            format!(
+                "exporting pool '{name}' takes its volumes from all hosts. {}",
+                self.users(&pool.volumes)
+            )
         })
     }
 
-    pub(super) fn consent_to_destroy(&self, consent: Consent, pool: &PoolReport) -> Result<(), ApiError> {
+    pub(super) fn consent_to_destroy(
+        &self,
+        consent: Consent,
+        pool: &PoolReport,
+    ) -> Result<(), ApiError> {
         let name = &pool.status.name;
         consent.check(|| {
             let volumes = pool.volumes.iter().map(|volume| volume.name.clone()).collect();
@@ -31,7 +44,10 @@ impl Shared {
                 true => "it has no volumes".to_owned(),
                 false => format!("its volumes are {}", named(volumes)),
             };
-            format!("destroying pool '{name}' loses everything in it: {held}. {}", self.users(&pool.volumes))
+            format!(
+                "destroying pool '{name}' loses everything in it: {held}. {}",
+                self.users(&pool.volumes)
+            )
         })
     }
 
@@ -41,7 +57,8 @@ impl Shared {
         pool: &str,
         drive: &DriveReport,
     ) -> Result<(), ApiError> {
-        let is_lost = !matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving);
+        let is_lost =
+            !matches!(drive.status.condition, DriveCondition::Online | DriveCondition::Leaving);
         if consent == Consent::Given || is_lost {
             return Ok(());
         }
@@ -56,10 +73,17 @@ impl Shared {
         })
     }
 
-    pub(super) fn consent_to_delete(&self, consent: Consent, volume: &VolumeReport) -> Result<(), ApiError> {
+    pub(super) fn consent_to_delete(
+        &self,
+        consent: Consent,
+        volume: &VolumeReport,
+    ) -> Result<(), ApiError> {
         let VolumeReport { pool, name, .. } = volume;
         consent.check(|| {
-            format!("deleting volume '{pool}/{name}' loses all that it holds. {}", self.users([volume]))
+            format!(
+                "deleting volume '{pool}/{name}' loses all that it holds. {}",
+                self.users([volume])
+            )
         })
     }
 
@@ -95,7 +119,8 @@ impl Shared {
         if !is_protected || volume.write_protected || users.is_empty() {
             return Ok(());
         }
-        consent.check(|| format!("writes to volume '{pool}/{name}' would fail from now on. {users}"))
+        consent
+            .check(|| format!("writes to volume '{pool}/{name}' would fail from now on. {users}"))
     }
 
     /// Whoever is connected does not lose a volume unasked, and no list of hosts is lost unasked.
@@ -121,7 +146,9 @@ impl Shared {
         if losers.is_empty() {
             return Ok(());
         }
-        consent.check(|| format!("volume '{pool}/{name}' would be taken from connected hosts. {losers}"))
+        consent.check(|| {
+            format!("volume '{pool}/{name}' would be taken from connected hosts. {losers}")
+        })
     }
 }
 
@@ -161,7 +188,9 @@ pub(super) fn clearing(held: &DriveReading) -> String {
 pub(super) fn restoring(held: &DriveReading, label: &Superblock) -> String {
     let (drive, member, pool) = (&held.facts.spec, label.drive, &label.pool_name);
     let is_lost = match &held.content {
-        DriveContent::Overwritten { by: Some(by), .. } => format!("what was written there is lost ({by})"),
+        DriveContent::Overwritten { by: Some(by), .. } => {
+            format!("what was written there is lost ({by})")
+        }
         _ => "what was written there is lost".to_owned(),
     };
     format!(

@@ -109,7 +109,8 @@ impl Shared {
         }
         let (directory, generation, now) = {
             let memory = self.memory();
-            let (generation, now) = to_remember(self.node.table(), memory.node(), &remembered.written);
+            let (generation, now) =
+                to_remember(self.node.table(), memory.node(), &remembered.written);
             (memory.directory(), generation, now)
         };
         remembered.keep(&directory, now);

@@ -47,7 +47,8 @@ impl Openers {
 impl Shared {
     /// Opens all pools that the node has, from now on.
     pub(super) fn begin_opening_all(self: &Arc<Self>) {
-        let pools: Vec<String> = self.memory().pools().iter().map(|pool| pool.uuid.clone()).collect();
+        let pools: Vec<String> =
+            self.memory().pools().iter().map(|pool| pool.uuid.clone()).collect();
         pools.iter().for_each(|uuid| self.begin_opening(uuid));
     }
 
@@ -55,8 +56,10 @@ impl Shared {
     /// memory that has gone.
     pub(super) fn begin_opening(self: &Arc<Self>, uuid: &str) {
         let is_lasting = self.memory().pool(uuid).is_some_and(|pool| !pool.volatile);
-        let is_awaited =
-            matches!(self.memory().not_open(uuid), Some(NotOpen::Opening(_) | NotOpen::Unavailable(_)));
+        let is_awaited = matches!(
+            self.memory().not_open(uuid),
+            Some(NotOpen::Opening(_) | NotOpen::Unavailable(_))
+        );
         if !is_lasting || !is_awaited {
             return;
         }
@@ -101,8 +104,8 @@ impl Shared {
         let mut known = self.finder.subscribe();
         let mut retry = RETRY_MIN;
         loop {
-            let settled =
-                known.wait_for(|known| places(known, &uuid).is_some_and(|places| places.is_settled));
+            let settled = known
+                .wait_for(|known| places(known, &uuid).is_some_and(|places| places.is_settled));
             tokio::select! {
                 _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
                 settled = settled => if settled.is_err() { return },
@@ -125,8 +128,9 @@ impl Shared {
                 return;
             }
             self.memory().is_not_open(&uuid, NotOpen::Unavailable(error.of_its_pool()));
-            let changed =
-                known.wait_for(|known| places(known, &uuid).is_none_or(|now| !are_same_drives(now, &tried)));
+            let changed = known.wait_for(|known| {
+                places(known, &uuid).is_none_or(|now| !are_same_drives(now, &tried))
+            });
             tokio::select! {
                 _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
                 changed = changed => if changed.is_err() { return },
@@ -159,7 +163,8 @@ impl Shared {
     /// Waits until the drives of a pool have been looked for, but not for ever.
     pub(super) async fn places_are_known(&self, uuid: &str) {
         let mut known = self.finder.subscribe();
-        let settled = known.wait_for(|known| places(known, uuid).is_some_and(|places| places.is_settled));
+        let settled =
+            known.wait_for(|known| places(known, uuid).is_some_and(|places| places.is_settled));
         let _ = tokio::time::timeout(READING_MAX, settled).await;
     }
 
@@ -184,12 +189,17 @@ impl Shared {
         let record = opened.inspect_err(|error| {
             if !matches!(error, NodeError::OpeningStopped { .. }) {
                 let why = error.of_its_pool();
-                tracing::error!(pool = name, "the pool cannot be opened; the others are served: {why}");
+                tracing::error!(
+                    pool = name,
+                    "the pool cannot be opened; the others are served: {why}"
+                );
             }
         })?;
         let report = match (self.node.report(uuid).await, self.stops.get(uuid)) {
             // It has been stopped since.
-            (Err(_), Some(stopped)) => return Err(NodeError::Stopped { pool: name, why: stopped.why }),
+            (Err(_), Some(stopped)) => {
+                return Err(NodeError::Stopped { pool: name, why: stopped.why });
+            }
             (report, _) => report?,
         };
         self.warn_of_missing(&report);
@@ -247,9 +257,12 @@ impl Shared {
     fn why_not_open(&self, pool: &str) -> Option<(String, NotOpen)> {
         let memory = self.memory();
         let named = |(known, _): &(&PoolState, &NotOpen)| known.name == pool || known.uuid == pool;
-        let noted = memory.unavailable().find(named).map(|(known, why)| (known.name.clone(), why.clone()));
+        let noted =
+            memory.unavailable().find(named).map(|(known, why)| (known.name.clone(), why.clone()));
         let known = || memory.pools().iter().find(|known| known.name == pool || known.uuid == pool);
-        noted.or_else(|| known().and_then(|known| Some((known.name.clone(), self.why_stopped(known)?))))
+        noted.or_else(|| {
+            known().and_then(|known| Some((known.name.clone(), self.why_stopped(known)?)))
+        })
     }
 
     /// Returns once each pool is open or could not be opened.
@@ -265,9 +278,11 @@ impl Shared {
         let snapshot = self.finder.snapshot();
         let memory = self.memory();
         let is_meant = |(pool, _): &(&PoolState, &NotOpen)| {
-            let found =
-                places(&snapshot, &pool.uuid).map(|places| places.drives.as_slice()).unwrap_or_default();
-            let mut specs = pool.specs().into_iter().chain(found.iter().map(|found| found.spec.clone()));
+            let found = places(&snapshot, &pool.uuid)
+                .map(|places| places.drives.as_slice())
+                .unwrap_or_default();
+            let mut specs =
+                pool.specs().into_iter().chain(found.iter().map(|found| found.spec.clone()));
             let is_named = named.is_some_and(|named| named == pool.name || named == pool.uuid);
             is_named || specs.any(|spec| drives.iter().any(|drive| leads_to(drive, &spec)))
         };
@@ -281,12 +296,15 @@ impl Shared {
         for uuid in self.not_open_with(None, drives) {
             if let Some((name, why @ NotOpen::Opening(_))) = self.why_not_open(&uuid) {
                 let of = drives.join(", ");
-                let message = format!("{of}: in use by pool '{name}', which is being opened: {}", why.why());
+                let message =
+                    format!("{of}: in use by pool '{name}', which is being opened: {}", why.why());
                 let hint = format!(
                     "try again once it is open, or make this node forget it: `ashlar pool export \
                      {name}`"
                 );
-                return Err(ApiError::new(ErrorKind::Conflict, "pool_opening", message).with_hint(hint));
+                return Err(
+                    ApiError::new(ErrorKind::Conflict, "pool_opening", message).with_hint(hint)
+                );
             }
         }
         Ok(())
@@ -318,7 +336,8 @@ fn is_tried_again(error: &NodeError, found: &PoolPlaces) -> bool {
             members.saturating_sub(missing.len()) < found.drives.len()
         }
         NodeError::Open {
-            error: OpenError::Io(_) | OpenError::FileSystemFull | OpenError::NoRoom, ..
+            error: OpenError::Io(_) | OpenError::FileSystemFull | OpenError::NoRoom,
+            ..
         }
         | NodeError::Io(_) => true,
         _ => false,
@@ -328,7 +347,8 @@ fn is_tried_again(error: &NodeError, found: &PoolPlaces) -> bool {
 /// Whether `given`, a drive or a directory, leads to the drive at `spec`.
 fn leads_to(given: &str, spec: &str) -> bool {
     let plain = |text: &'_ str| text.strip_prefix("file:").unwrap_or(text).to_owned();
-    let (given_path, path) = (plain(ashlar_volume::path_of(given)), plain(ashlar_volume::path_of(spec)));
+    let (given_path, path) =
+        (plain(ashlar_volume::path_of(given)), plain(ashlar_volume::path_of(spec)));
     let is_in_it = std::path::Path::new(&path).parent() == Some(std::path::Path::new(&given_path));
     is_in_it || ashlar_node::name_the_same(given, spec)
 }
@@ -337,17 +357,17 @@ fn leads_to(given: &str, spec: &str) -> bool {
 fn not_open(name: &str, why: &NotOpen) -> ApiError {
     let message = format!("pool '{name}' is not open: {}", why.why());
     match why {
-        NotOpen::Opening(_) => {
-            ApiError::new(ErrorKind::Unavailable, "pool_opening", message).with_hint(format!(
+        NotOpen::Opening(_) => ApiError::new(ErrorKind::Unavailable, "pool_opening", message)
+            .with_hint(format!(
                 "it opens by itself once they are there, or member_wait_seconds are over; `ashlar \
                  pool import {name} --degraded` opens it without them now"
-            ))
-        }
-        NotOpen::Unavailable(_) => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message)
-            .with_hint(
+            )),
+        NotOpen::Unavailable(_) => {
+            ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
                 "it opens by itself once enough of its drives are there; `ashlar pool export` \
                  forgets it",
-            ),
+            )
+        }
         NotOpen::Stopped(_) => ApiError::new(ErrorKind::Unavailable, "pool_stopped", message),
         NotOpen::Gone => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message),
     }

@@ -37,7 +37,8 @@ impl Shared {
     async fn take_back(self: &Arc<Self>, report: &PoolReport) {
         let uuid = report.status.uuid.to_string();
         let found = self.found_drives(&uuid);
-        let is_any = self.memory().returns.next(&returns::lost(report), &found, Instant::now()).is_some();
+        let is_any =
+            self.memory().returns.next(&returns::lost(report), &found, Instant::now()).is_some();
         if report.status.taken_by.is_some() || !is_any {
             return;
         }
@@ -141,9 +142,10 @@ fn may_pass(error: &NodeError) -> bool {
         NodeError::ReturnDrive(RejoinError::Add(
             AddError::TooManyDrives | AddError::TooManySegments { .. },
         )) => false,
-        NodeError::ReturnDrive(error) => {
-            !matches!(error, RejoinError::Another(_) | RejoinError::Diverged(_) | RejoinError::Unknown(_))
-        }
+        NodeError::ReturnDrive(error) => !matches!(
+            error,
+            RejoinError::Another(_) | RejoinError::Diverged(_) | RejoinError::Unknown(_)
+        ),
         _ => true,
     }
 }

@@ -22,7 +22,11 @@ use super::Shared;
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Shared {
-    pub(super) async fn add_spare(&self, pool: String, request: NameDrive) -> Result<Pool, ApiError> {
+    pub(super) async fn add_spare(
+        &self,
+        pool: String,
+        request: NameDrive,
+    ) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let NameDrive { drive, force } = request;
@@ -58,14 +62,21 @@ impl Shared {
             let memory = self.memory();
             let pools = memory.pools().iter();
             pools
-                .flat_map(|pool| pool.spares.waiting.iter().map(|spec| Named::spare(spec, &pool.name)))
+                .flat_map(|pool| {
+                    pool.spares.waiting.iter().map(|spec| Named::spare(spec, &pool.name))
+                })
                 .collect()
         };
         let wanted = drives.iter().map(|drive| Named::wanted(drive));
-        distinct::check_distinct(wanted.chain(held.iter().map(Named::held)).chain(spares).collect()).await
+        distinct::check_distinct(wanted.chain(held.iter().map(Named::held)).chain(spares).collect())
+            .await
     }
 
-    pub(super) async fn remove_spare(&self, pool: String, request: NameSpare) -> Result<Pool, ApiError> {
+    pub(super) async fn remove_spare(
+        &self,
+        pool: String,
+        request: NameSpare,
+    ) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
         let report = self.node.report(&pool).await.map_err(api_error)?;
         let uuid = report.status.uuid.to_string();
@@ -133,10 +144,12 @@ impl Shared {
         }
         let forgets = format!("`ashlar pool spare remove {pool} {spec}` forgets it");
         if is_gone(spec).await? {
-            let message = format!("{spec} is gone; the pool can take it once it is back. {forgets}");
+            let message =
+                format!("{spec} is gone; the pool can take it once it is back. {forgets}");
             return Err(ApiError::new(ErrorKind::Conflict, "drive", message));
         }
-        let what = if now.is_some() { "another drive than" } else { "nothing that can be told for" };
+        let what =
+            if now.is_some() { "another drive than" } else { "nothing that can be told for" };
         let message = format!(
             "{spec} leads to {what} the one that became a spare, so Ashlar leaves it alone. \
              {forgets}; `ashlar pool spare add` then adds the drive that you want as a spare"
@@ -157,7 +170,9 @@ impl Shared {
         let members: Vec<String> = facts.map(|facts| facts.spec.clone()).collect();
         let is_member = move || is_among(&members, &spec, identity.as_deref());
         let taken = distinct::ask_drives(is_member).await?;
-        self.memory().change_spares(uuid, |spares| if taken { spares.taken() } else { spares.taking = None });
+        self.memory().change_spares(uuid, |spares| {
+            if taken { spares.taken() } else { spares.taking = None }
+        });
         Ok(())
     }
 }

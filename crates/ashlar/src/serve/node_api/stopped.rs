@@ -76,7 +76,9 @@ impl Shared {
 
     /// Why the pool is out of service, if it has just been stopped.
     pub(super) fn why_stopped(&self, pool: &PoolState) -> Option<NotOpen> {
-        self.stops.get(&pool.uuid).map(|stopped| NotOpen::Stopped(why_stopped(&stopped, pool.volatile)))
+        self.stops
+            .get(&pool.uuid)
+            .map(|stopped| NotOpen::Stopped(why_stopped(&stopped, pool.volatile)))
     }
 
     /// Once whoever has opened the pool has noted that it is open.
@@ -105,7 +107,11 @@ fn why_stopped(StoppedPool { name, why, .. }: &StoppedPool, is_volatile: bool) -
          node forget the pool"
             .to_owned()
     } else {
-        format!("what was acknowledged is on its drives, and `ashlar pool import {name}` opens it again")
+        format!(
+            "what was acknowledged is on its drives, and `ashlar pool import {name}` opens it again"
+        )
     };
-    format!("a fault in Ashlar itself has taken it out of service: {why}; {left}; please report this")
+    format!(
+        "a fault in Ashlar itself has taken it out of service: {why}; {left}; please report this"
+    )
 }

@@ -128,7 +128,10 @@ impl Shared {
     async fn volume_report(&self, pool: &str, volume: &str) -> Result<VolumeReport, ApiError> {
         let report = self.node.report(pool).await.map_err(api_error)?;
         let missing = || {
-            api_error(NodeError::NoSuchVolume { pool: report.status.name.clone(), volume: volume.to_owned() })
+            api_error(NodeError::NoSuchVolume {
+                pool: report.status.name.clone(),
+                volume: volume.to_owned(),
+            })
         };
         report.volumes.iter().find(|found| found.name == volume).cloned().ok_or_else(missing)
     }

@@ -41,7 +41,10 @@ fn deny_takes_all_and_allow_takes_any() {
     for (refused, why) in [
         (allow(&hosts_of(&["all"])), "'all' says nothing here"),
         (deny(&hosts_of(&["none"])), "'none' says nothing here"),
-        (deny(&hosts_of(&["any", "nqn.2014-08.org.example:a"])), "'any' was given with other hosts"),
+        (
+            deny(&hosts_of(&["any", "nqn.2014-08.org.example:a"])),
+            "'any' was given with other hosts",
+        ),
         (allow(&NameHosts { only: true, ..hosts_of(&["any"]) }), "leave only out"),
         (deny(&NameHosts { only: true, ..hosts_of(&["all"]) }), "only is a word to allow hosts"),
     ] {
@@ -59,7 +62,10 @@ fn a_directory_stands_for_the_files_in_it() {
     let named = names(&[directory.path().to_str().unwrap(), "/dev/nvme9n1"]);
     let (drives, looked) = expand_directories(&named).unwrap();
     let file = |name| format!("file:{}", directory.path().join(name).display());
-    assert_eq!((drives, looked), (vec![file("0.img"), file("1.img"), "/dev/nvme9n1".to_owned()], true));
+    assert_eq!(
+        (drives, looked),
+        (vec![file("0.img"), file("1.img"), "/dev/nvme9n1".to_owned()], true)
+    );
 }
 
 #[test]
@@ -85,8 +91,14 @@ fn settings_that_no_pool_can_have_are_refused_with_the_range() {
         assert!(said.contains("1 s to 3650 days"), "{said}");
     }
     let refused = [
-        (ChangePool { recon_prio_percent: Some(0), ..none() }, "recon-prio=0 cannot be: choose 1 to 100"),
-        (ChangePool { scrub_prio_percent: Some(101), ..none() }, "scrub-prio=101 cannot be: choose 1 to 100"),
+        (
+            ChangePool { recon_prio_percent: Some(0), ..none() },
+            "recon-prio=0 cannot be: choose 1 to 100",
+        ),
+        (
+            ChangePool { scrub_prio_percent: Some(101), ..none() },
+            "scrub-prio=101 cannot be: choose 1 to 100",
+        ),
         (ChangePool { recon_p99_us: Some(60_000_001), ..none() }, "choose 1 to 60000000 us"),
         (ChangePool { io_timeout_seconds: Some(1), ..none() }, "choose 2 to 3600 s"),
     ];
@@ -104,7 +116,8 @@ fn what_is_named_beside_its_directory_is_looked_at_once() {
     for name in ["0.img", "1.img"] {
         fs::write(directory.path().join(name), "").unwrap();
     }
-    std::os::unix::fs::symlink(directory.path().join("0.img"), directory.path().join("link.img")).unwrap();
+    std::os::unix::fs::symlink(directory.path().join("0.img"), directory.path().join("link.img"))
+        .unwrap();
     let all = directory.path().to_str().unwrap();
     let (drives, _) = expand_directories(&names(&[all, &file("1.img"), all])).unwrap();
     assert_eq!(drives, [file("0.img"), file("1.img")]);

@@ -3,7 +3,11 @@ use ashlar_block::{DriveId, DriveUuid};
 use super::*;
 
 fn lost(drive: u8) -> Lost {
-    Lost { name: format!("drive-{drive}"), uuid: DriveUuid([drive; 16]).to_string(), is_released: false }
+    Lost {
+        name: format!("drive-{drive}"),
+        uuid: DriveUuid([drive; 16]).to_string(),
+        is_released: false,
+    }
 }
 
 fn found(drive: u8, changed: i64) -> FoundPlace {
@@ -31,7 +35,10 @@ fn a_lost_drive_comes_back_once_a_drive_with_its_identity_is_there() {
     assert_eq!(next(&returns, &[lost(1)], &[], now), None);
     assert_eq!(next(&returns, &[lost(1)], &[found(2, 0)], now), None);
     assert_eq!(next(&returns, &[], &[found(1, 0)], now), None);
-    assert_eq!(next(&returns, &[lost(1)], &[found(2, 0), found(1, 0)], now).as_deref(), Some("drive-1"));
+    assert_eq!(
+        next(&returns, &[lost(1)], &[found(2, 0), found(1, 0)], now).as_deref(),
+        Some("drive-1")
+    );
 }
 
 #[test]
@@ -46,7 +53,9 @@ fn a_drive_that_was_refused_is_left_alone_until_it_changes_and_that_is_said_once
     // The drive has changed, or the pool can do without what it has by now.
     assert!(next(&returns, &[lost(1)], &[found(1, 9)], now).is_some());
     assert_eq!(returns.refusal(&it.lost.uuid, &found(1, 9), now), None);
-    assert!(next(&returns, &[Lost { is_released: true, ..lost(1) }], &[found(1, 0)], now).is_some());
+    assert!(
+        next(&returns, &[Lost { is_released: true, ..lost(1) }], &[found(1, 0)], now).is_some()
+    );
 }
 
 #[test]
@@ -86,6 +95,9 @@ fn a_drive_that_comes_and_goes_is_left_alone_for_a_while() {
     let at = FoundPlace { spec: "/dev/sda".to_owned(), ..found(4, 0) };
     assert!(returns.next(&[lost(4)], std::slice::from_ref(&at), now).is_none());
     assert!(returns.refusal(&lost(4).uuid, &at, now).unwrap().contains("come and gone 3 times"));
-    assert!(returns.next(&[lost(4)], &[found(4, 0)], now).is_some(), "by another path it is another matter");
+    assert!(
+        returns.next(&[lost(4)], &[found(4, 0)], now).is_some(),
+        "by another path it is another matter"
+    );
     assert!(returns.next(&[lost(4)], &[at], now + FLAPPING_WINDOW).is_some());
 }

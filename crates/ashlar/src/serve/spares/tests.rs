@@ -30,7 +30,10 @@ fn each_member_that_is_lost_gets_one_spare_in_their_order() {
 #[test]
 fn a_spare_that_cannot_be_taken_keeps_the_next_from_nothing() {
     let spares = spares(&["a", "b"]);
-    assert_eq!(next(&spares, &lost(&["x"]), &["a"]).map(|taking| taking.spec), Some("b".to_owned()));
+    assert_eq!(
+        next(&spares, &lost(&["x"]), &["a"]).map(|taking| taking.spec),
+        Some("b".to_owned())
+    );
     assert_eq!(next(&spares, &lost(&["x"]), &["a", "b"]), None);
     assert_eq!(next(&spares, &[], &[]), None, "nothing is lost");
 }

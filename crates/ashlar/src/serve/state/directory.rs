@@ -72,7 +72,8 @@ impl ToWrite {
     pub fn write_if_missing(self) -> Option<Written> {
         let directory = self.directory.clone();
         let mut held = directory.held();
-        let is_there = || held.lock.is_at(&directory.path) && file::file_in(&directory.path).exists();
+        let is_there =
+            || held.lock.is_at(&directory.path) && file::file_in(&directory.path).exists();
         if !self.has_failed && is_there() { None } else { self.write_in(&mut held) }
     }
 

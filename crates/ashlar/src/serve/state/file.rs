@@ -89,12 +89,17 @@ pub fn way_out(error: &io::Error, path: &Path) -> String {
             "the kernel's log says whether an error has made the file system of {directory} \
              read-only: repair that, and mount it for writing (mount -o remount,rw)"
         ),
-        ErrorKind::PermissionDenied => format!("let the user that the daemon runs as write in {directory}"),
+        ErrorKind::PermissionDenied => {
+            format!("let the user that the daemon runs as write in {directory}")
+        }
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             format!("make {directory} a directory that the daemon may write in")
         }
         ErrorKind::AlreadyExists => {
-            format!("{} is there and is no directory: name another one, or take that away", path.display())
+            format!(
+                "{} is there and is no directory: name another one, or take that away",
+                path.display()
+            )
         }
         ErrorKind::IsADirectory => format!("take the directory {} away", path.display()),
         _ => format!(
@@ -120,7 +125,9 @@ pub fn read(directory: &Path) -> Result<Option<NodeState>, ReadError> {
         Err(source) => return Err(ReadError::Os { path, source }),
     };
     match toml::from_str::<NodeState>(&text) {
-        Ok(NodeState { version, .. }) if version != VERSION => Err(ReadError::Version { path, version }),
+        Ok(NodeState { version, .. }) if version != VERSION => {
+            Err(ReadError::Version { path, version })
+        }
         Ok(node) => Ok(Some(node)),
         Err(source) => Err(ReadError::Damaged { path, source }),
     }

@@ -64,7 +64,9 @@ impl Lock {
         let start = Instant::now();
         loop {
             match Self::try_take(path) {
-                Err(LockError::InUse { process: None, .. }) if start.elapsed() < LEFT_LOCK_WAIT_MAX => {
+                Err(LockError::InUse { process: None, .. })
+                    if start.elapsed() < LEFT_LOCK_WAIT_MAX =>
+                {
                     thread::sleep(ATTEMPT_INTERVAL);
                 }
                 taken => return taken,
@@ -103,9 +105,12 @@ impl Lock {
 
     /// Whether what is at `path` is the directory that is locked.
     pub fn is_at(&self, path: &Path) -> bool {
-        let same =
-            |one: fs::Metadata, other: fs::Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
-        self.directory.metadata().is_ok_and(|ours| fs::metadata(path).is_ok_and(|found| same(ours, found)))
+        let same = |one: fs::Metadata, other: fs::Metadata| {
+            (one.dev(), one.ino()) == (other.dev(), other.ino())
+        };
+        self.directory
+            .metadata()
+            .is_ok_and(|ours| fs::metadata(path).is_ok_and(|found| same(ours, found)))
     }
 }
 
@@ -129,7 +134,8 @@ fn open_file(path: &Path) -> io::Result<File> {
 fn name_this_process(file: &File) {
     let process = std::process::id().to_string();
     // Over what was there, whose room it may have.
-    let written = file.write_all_at(process.as_bytes(), 0).and_then(|()| file.set_len(process.len() as u64));
+    let written =
+        file.write_all_at(process.as_bytes(), 0).and_then(|()| file.set_len(process.len() as u64));
     if written.is_err() {
         let _ = file.set_len(0);
     }

@@ -37,8 +37,9 @@ impl Machine {
     /// Whether this is surely another one. What one of them does not have says nothing: a daemon
     /// that may not read it, a container without an identity. Nor does a name, which people change.
     pub fn is_another_than(&self, other: &Machine) -> bool {
-        let differ =
-            |one: Option<Uuid>, other: Option<Uuid>| one.zip(other).is_some_and(|(one, other)| one != other);
+        let differ = |one: Option<Uuid>, other: Option<Uuid>| {
+            one.zip(other).is_some_and(|(one, other)| one != other)
+        };
         differ(self.id, other.id) || differ(self.hardware, other.hardware)
     }
 

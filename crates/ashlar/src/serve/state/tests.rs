@@ -73,7 +73,8 @@ fn a_directory_that_only_a_dead_daemon_has_is_waited_for() {
     let lock = directory.path().join("lock");
     // The process takes the lock and ends; its child has the open file a little longer.
     let script = "exec 9<>\"$1\"; flock 9 || exit 1; echo $$ >&9; sleep 0.2 & exit 0";
-    let status = std::process::Command::new("sh").args(["-c", script, "sh"]).arg(&lock).status().unwrap();
+    let status =
+        std::process::Command::new("sh").args(["-c", script, "sh"]).arg(&lock).status().unwrap();
     assert!(status.success());
     StateDir::open(directory.path()).unwrap();
     assert_eq!(fs::read_to_string(lock).unwrap(), std::process::id().to_string());
@@ -194,8 +195,11 @@ fn a_directory_that_is_gone_is_made_again_and_locked() {
 #[test]
 fn a_directory_of_another_node_in_its_place_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, other, aside) =
-        (directory.path().join("state"), directory.path().join("other"), directory.path().join("aside"));
+    let (path, other, aside) = (
+        directory.path().join("state"),
+        directory.path().join("other"),
+        directory.path().join("aside"),
+    );
     let mut dir = StateDir::open(&path).unwrap();
     let other_uuid = StateDir::open(&other).unwrap().node.uuid;
     fs::rename(&path, &aside).unwrap();

@@ -26,9 +26,9 @@ pub fn unwritten(written: &NodeState, node: &NodeState) -> Vec<Unwritten> {
     }
     let is_gone = |pool: &&PoolState| node.pools.iter().all(|kept| kept.uuid != pool.uuid);
     let gone = written.pools.iter().filter(is_gone);
-    all.extend(
-        gone.map(|pool| about(pool, format!("that pool '{}' is no longer one of this node", pool.name))),
-    );
+    all.extend(gone.map(|pool| {
+        about(pool, format!("that pool '{}' is no longer one of this node", pool.name))
+    }));
     if node.nsid_high > written.nsid_high {
         let what = format!("that namespace numbers up to {} are taken", node.nsid_high);
         all.push(Unwritten { pool: None, what });

@@ -13,7 +13,8 @@ impl SmallDisk {
     pub fn mount(at: PathBuf, kibibytes: u32) -> Option<Self> {
         fs::create_dir(&at).expect("a new directory");
         let size = format!("size={kibibytes}k");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&at).status();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&at).status();
         mounted.is_ok_and(|status| status.success()).then_some(SmallDisk(at))
     }
 
@@ -34,7 +35,8 @@ impl SmallDisk {
 
     /// Lets nobody write to it, or everybody again. Nobody has a file of it open for writing.
     pub fn remount(&self, how: &str) {
-        let remounted = Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&self.0).status();
+        let remounted =
+            Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&self.0).status();
         assert!(remounted.expect("mount runs").success());
     }
 }

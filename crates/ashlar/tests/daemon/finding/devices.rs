@@ -58,7 +58,10 @@ fn loops(place: &Place, order: [usize; DRIVES]) -> Option<Vec<Loop>> {
 
 fn create_on(place: &Place, loops: &[Loop]) -> Vec<Volume> {
     let drives = loops.iter().flat_map(|device| ["--drive", device.0.as_str()]);
-    place.ok(&["pool", "create", "tank", "--level", "5"].into_iter().chain(drives).collect::<Vec<_>>());
+    place.ok(&["pool", "create", "tank", "--level", "5"]
+        .into_iter()
+        .chain(drives)
+        .collect::<Vec<_>>());
     fill(place, "tank", 171)
 }
 
@@ -97,7 +100,10 @@ fn block_devices_are_found_in_any_order_and_beside_a_foreign_one() {
         daemon.kill();
         drop(beside);
     }
-    assert!(fs::read(&foreign).expect("a file").iter().all(|byte| *byte == 0x5a), "it was written to");
+    assert!(
+        fs::read(&foreign).expect("a file").iter().all(|byte| *byte == 0x5a),
+        "it was written to"
+    );
 }
 
 #[test]
@@ -134,7 +140,9 @@ fn block_devices_that_come_late_or_come_back_are_taken_in() {
 fn block_devices_are_remembered_and_shown_by_names_that_outlive_a_restart() {
     let place = Place::new();
     make_images(&place);
-    let Some(devices) = loops(&place, [0, 1, 2, 3, 4]) else { return skip("there are no loop devices") };
+    let Some(devices) = loops(&place, [0, 1, 2, 3, 4]) else {
+        return skip("there are no loop devices");
+    };
     let name = |(index, device)| ById::of(device, index);
     let Some(names) = (0..).zip(&devices).map(name).collect::<Option<Vec<ById>>>() else {
         return skip("no names can be given below /dev/disk/by-id");

@@ -79,7 +79,11 @@ fn a_host_keeps_the_namespaces_of_a_pool_that_is_opened_late_and_its_commands_wa
     let (aside, image) = (place.aside(1), place.image(1));
     on_reactor(async move {
         let controller = Controller::connect(options).await.expect("a host connects");
-        assert_eq!(controller.namespaces().await.expect("a list"), [1], "the other one is not for it");
+        assert_eq!(
+            controller.namespaces().await.expect("a list"),
+            [1],
+            "the other one is not for it"
+        );
         let namespace = controller.namespace(1).await.expect("it is there");
         assert_eq!(namespace.blocks() * u64::from(namespace.lba_bytes()), 4 << 20);
         let (reader, writer) = (namespace.clone(), namespace.clone());

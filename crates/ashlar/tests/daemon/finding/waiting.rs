@@ -29,9 +29,14 @@ fn a_pool_that_waits_for_a_drive_keeps_neither_hosts_nor_other_pools_waiting() {
     let mut daemon = place.spawn(command);
     daemon.wait_for("READY=1");
     place.wait_until("the whole pool is open", |place| place.pool_states("whole") == ["online"]);
-    place.wait_until("the other one waits", |place| problem(place, "late") == "waiting for drive-1");
+    place
+        .wait_until("the other one waits", |place| problem(place, "late") == "waiting for drive-1");
     assert_eq!(place.pool_states("late"), ["opening"]);
-    assert!(place.in_words(&["status"]).contains("late: waiting for drive-1"), "{}", place.ok(&["status"]));
+    assert!(
+        place.in_words(&["status"]).contains("late: waiting for drive-1"),
+        "{}",
+        place.ok(&["status"])
+    );
     let whole = checked(&place, whole, 103);
     let said = place.refused(&["volume", "create", "late/v1", "--size", "1MiB"]);
     assert!(said.contains("pool 'late' is not open: waiting for drive-1"), "{said}");
@@ -42,7 +47,10 @@ fn a_pool_that_waits_for_a_drive_keeps_neither_hosts_nor_other_pools_waiting() {
     let seen = run(Config::default(), async move {
         let controller = Controller::connect(options).await.expect("a host connects");
         let before = controller.namespaces().await.expect("a list");
-        controller.set_feature(ASYNC_EVENTS, 0, NAMESPACE_NOTICES).await.expect("it may ask for events");
+        controller
+            .set_feature(ASYNC_EVENTS, 0, NAMESPACE_NOTICES)
+            .await
+            .expect("it may ask for events");
         fs::rename(aside, image).expect("a file");
         controller.next_event().await.expect("an answer").expect("an event");
         let after = controller.namespaces().await.expect("a list");
@@ -88,7 +96,8 @@ fn what_is_asked_of_a_pool_that_waits_is_done_or_refused_with_the_reason() {
     // Its drives and its name are taken.
     let (own, fresh) = (place.file(0), [place.drive(7), place.drive(8)]);
     let with = |name: &'static str, first: &'static str| {
-        let drives = ["--drive", first, "--drive", &fresh[0], "--drive", &fresh[1]].map(str::to_owned);
+        let drives =
+            ["--drive", first, "--drive", &fresh[0], "--drive", &fresh[1]].map(str::to_owned);
         ["pool", "create", name, "--level", "5"]
             .map(str::to_owned)
             .into_iter()
@@ -103,13 +112,18 @@ fn what_is_asked_of_a_pool_that_waits_is_done_or_refused_with_the_reason() {
     }
     for verb in [&["drive", "show", own][..], &["drive", "label-clear", own, "--yes"]] {
         let said = place.refused(verb);
-        assert!(said.contains("in use by pool 'tank', which is being opened: waiting for drive-1"), "{said}");
+        assert!(
+            said.contains("in use by pool 'tank', which is being opened: waiting for drive-1"),
+            "{said}"
+        );
     }
     // Whoever does not want to wait says so.
     let directory = place.path("").display().to_string();
     let said = place.refused(&["pool", "import", "tank", "--drive", &directory]);
     assert!(said.contains("--degraded"), "{said}");
-    place.wait_until("the pool waits again", |place| problem(place, "tank") == "waiting for drive-1");
+    place.wait_until("the pool waits again", |place| {
+        problem(place, "tank") == "waiting for drive-1"
+    });
     place.ok(&["pool", "import", "tank", "--drive", &directory, "--degraded"]);
     assert!(place.has_lost("tank", 1));
     fs::rename(place.aside(1), place.path("late.img")).expect("a file");

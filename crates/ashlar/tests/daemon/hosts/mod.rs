@@ -37,7 +37,10 @@ impl Volume {
     /// A volume of zeros, to be filled with blocks of the daemon's own binary.
     pub fn new(name: &str, blocks: u64, seed: u64) -> Self {
         let sources = Sources::sample(&[env!("CARGO_BIN_EXE_ashlar").into()], SOURCE_BLOCKS, seed);
-        Volume { name: name.to_owned(), model: Model::new(seed, blocks, sources.expect("a binary")) }
+        Volume {
+            name: name.to_owned(),
+            model: Model::new(seed, blocks, sources.expect("a binary")),
+        }
     }
 }
 
@@ -74,7 +77,8 @@ impl Load {
     /// explains that it has none.
     pub fn start_patient(place: &Place, volumes: Vec<Volume>, seed: u64) -> Self {
         let keep_alive = Duration::from_secs(4);
-        let options = ConnectOptions { keep_alive, keep_alive_patience: PATIENCE, ..options(place) };
+        let options =
+            ConnectOptions { keep_alive, keep_alive_patience: PATIENCE, ..options(place) };
         Self::start_as(options, place, volumes, seed, false)
     }
 
@@ -92,12 +96,19 @@ impl Load {
     ) -> Self {
         let (round, rounds) = channel();
         let (stop, operations) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let shared =
-            Shared { seed, survives_loss, round, stop: stop.clone(), operations: operations.clone() };
+        let shared = Shared {
+            seed,
+            survives_loss,
+            round,
+            stop: stop.clone(),
+            operations: operations.clone(),
+        };
         let (numbers, count) = (numbers(place, &volumes), volumes.len());
         let work = move || {
-            let worked =
-                run(Config::default(), work(options, volumes.into_iter().zip(numbers).collect(), shared));
+            let worked = run(
+                Config::default(),
+                work(options, volumes.into_iter().zip(numbers).collect(), shared),
+            );
             worked.map_err(|error| error.to_string())?
         };
         Load { thread: std::thread::spawn(work), rounds, volumes: count, stop, operations }
@@ -131,7 +142,11 @@ impl Load {
 
     /// The first error that the host meets.
     pub fn error(self) -> String {
-        self.thread.join().expect("the host's thread").err().expect("the load only ends with an error")
+        self.thread
+            .join()
+            .expect("the host's thread")
+            .err()
+            .expect("the load only ends with an error")
     }
 }
 

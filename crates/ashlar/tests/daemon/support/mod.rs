@@ -146,7 +146,8 @@ impl Place {
         let _ = std::fs::remove_file(&notices);
         let notified = UnixDatagram::bind(&notices).expect("a socket");
         // Daemons of other users write to it too.
-        std::fs::set_permissions(&notices, std::fs::Permissions::from_mode(0o777)).expect("its owner may");
+        std::fs::set_permissions(&notices, std::fs::Permissions::from_mode(0o777))
+            .expect("its owner may");
         notified.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
         command.env("NOTIFY_SOCKET", &notices);
         Daemon { child: command.spawn().expect("the daemon starts"), notified }
@@ -194,8 +195,9 @@ impl Place {
 
     /// Whether the pool knows that it has lost the drive, whatever of it is rebuilt by now.
     pub fn has_lost(&self, pool: &str, index: usize) -> bool {
-        let any =
-            |states: Vec<String>, wanted: &[&str]| states.iter().any(|state| wanted.contains(&&**state));
+        let any = |states: Vec<String>, wanted: &[&str]| {
+            states.iter().any(|state| wanted.contains(&&**state))
+        };
         any(self.drive_states(pool, index), &["absent", "failed", "released"])
             && any(self.pool_states(pool), &["degraded", "reduced"])
     }
@@ -258,7 +260,8 @@ impl Place {
         let mut stream = UnixStream::connect(self.socket()).expect("the daemon answers");
         let length = body.len();
         let head = "host: ashlar\r\nconnection: close\r\ncontent-type: application/json";
-        let request = format!("{method} {path} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}");
+        let request =
+            format!("{method} {path} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).expect("it listens");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");

@@ -47,8 +47,9 @@ fn a_host_that_comes_just_after_the_look_is_told_of_once_by_the_next() {
 
 #[test]
 fn a_host_that_loses_a_path_and_is_back_is_told_of() {
-    let message =
-        format!("host_reconnected: host {HOST} has lost 2 of its controllers meanwhile, and made 1");
+    let message = format!(
+        "host_reconnected: host {HOST} has lost 2 of its controllers meanwhile, and made 1"
+    );
     assert_eq!(told(&connected(true, (1, 0)), &connected(true, (1, 2))), [message]);
 }
 
@@ -77,7 +78,9 @@ fn a_name_that_two_hosts_use_is_told_of_once_with_both() {
     };
     let both = told(&seen(&["nqn.a"]), &seen(&["nqn.a", "nqn.b"]));
     assert_eq!(both.len(), 1);
-    for part in ["host_nqn_shared: ", "nqn.b", "10.0.0.1:4420", "id-1", "10.0.0.2:4420", "id-2", "hostnqn"] {
+    for part in
+        ["host_nqn_shared: ", "nqn.b", "10.0.0.1:4420", "id-1", "10.0.0.2:4420", "id-2", "hostnqn"]
+    {
         assert!(both[0].contains(part), "{both:?}");
     }
     assert!(told(&seen(&["nqn.a"]), &seen(&["nqn.a"])).is_empty());

@@ -6,7 +6,8 @@ fn ask(sizing: &CacheSizing, windows: u32, one_of: u32, asked: Asked) {
     for nth in 0..windows * WINDOW_SAMPLES {
         let asked = if nth.is_multiple_of(one_of) { asked } else { Asked::First };
         sizing.asked(nth * SAMPLE_ONE_OF, asked);
-        (1..SAMPLE_ONE_OF).for_each(|other| sizing.asked(nth * SAMPLE_ONE_OF + other, Asked::LetGo));
+        (1..SAMPLE_ONE_OF)
+            .for_each(|other| sizing.asked(nth * SAMPLE_ONE_OF + other, Asked::LetGo));
     }
 }
 

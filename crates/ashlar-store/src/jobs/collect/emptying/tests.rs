@@ -55,7 +55,10 @@ fn inside(pool: &Pool<StillWorld>, victim: SegmentId) -> Vec<u64> {
 fn a_segment_is_emptied_by_parts_each_of_which_goes_on_where_the_last_ended() {
     let (pool, victim, blocks, parts) = begun();
     let parts_in_all = 1 + rest(&pool, &parts, victim) as u64;
-    assert!(parts_in_all > blocks.div_ceil(RECORDS_AT_A_TIME as u64), "{parts_in_all} for {blocks} blocks");
+    assert!(
+        parts_in_all > blocks.div_ceil(RECORDS_AT_A_TIME as u64),
+        "{parts_in_all} for {blocks} blocks"
+    );
     assert_eq!(pool.counters.get().fragments_moved, blocks);
     assert!(pool.space.segments.borrow().get(victim).is_some_and(Segment::is_empty));
     assert_eq!(inside(&pool, victim), []);
@@ -95,8 +98,9 @@ fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
     while at_once(pool.append_pages(Claim::Upkeep, vec![page(vec![1; 4096])])).is_ok() {
         pool.seal_all();
     }
-    let refused = std::iter::from_fn(|| Some(at_once(pool.collect_in_parts(&parts, victim, Rest::Stays))))
-        .find(Result::is_err);
+    let refused =
+        std::iter::from_fn(|| Some(at_once(pool.collect_in_parts(&parts, victim, Rest::Stays))))
+            .find(Result::is_err);
     assert!(matches!(refused, Some(Err(AppendError::WindowEmpty))), "{refused:?}");
     let waiting = || parts.emptying.borrow().as_ref().map(|emptying| emptying.items.len() as u64);
     assert_eq!(waiting(), Some(blocks));
@@ -113,16 +117,19 @@ fn what_lies_behind_a_batch_of_which_the_header_cannot_be_read_is_moved() {
     let (pool, victim) = filled();
     let header = |row| header(&pool, victim, row).expect("it can be read");
     let bad = header(header(0).rows);
-    let blocks =
-        |header: &BatchHeader| header.records.iter().map(|record| record.key.lba.0).collect::<Vec<_>>();
+    let blocks = |header: &BatchHeader| {
+        header.records.iter().map(|record| record.key.lba.0).collect::<Vec<_>>()
+    };
     let behind = blocks(&header(bad.row + bad.rows));
     assert!(!behind.is_empty());
-    let columns = pool.space.segments.borrow().get(victim).expect("it is there").geometry.columns.clone();
+    let columns =
+        pool.space.segments.borrow().get(victim).expect("it is there").geometry.columns.clone();
     pool.array.give_up(columns[1].drive, DeviceError::Gone);
     let wrong = AlignedBuf::zeroed(SECTOR_BYTES).freeze();
     at_once(pool.array.write_chunk(columns[0], bad.row, wrong, Durability::Stable));
     let parts = InParts::default();
-    let next = || at_once(pool.collect_in_parts(&parts, victim, Rest::Moves)).expect("there is room");
+    let next =
+        || at_once(pool.collect_in_parts(&parts, victim, Rest::Moves)).expect("there is room");
     let ended = std::iter::repeat_with(next).find(|part| *part != Part::More);
     assert_eq!(ended, Some(Part::Done(Collected::Unmovable)));
     assert_eq!(inside(&pool, victim), blocks(&bad));

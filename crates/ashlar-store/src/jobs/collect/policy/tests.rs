@@ -47,9 +47,11 @@ fn headers_and_ends_of_rows_are_not_garbage() {
 /// collected.
 fn live(fragments: u64, size: impl Fn(u64) -> Occupancy) -> Option<f64> {
     let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });
-    let mut segment = Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
+    let mut segment =
+        Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
     (segment.state, segment.live) = (SegmentState::Sealed, size(fragments));
-    Candidate::of(SegmentId(1), &segment, &view(&(0..5).map(DriveId).collect::<Vec<_>>())).map(|it| it.live)
+    Candidate::of(SegmentId(1), &segment, &view(&(0..5).map(DriveId).collect::<Vec<_>>()))
+        .map(|it| it.live)
 }
 
 fn view(short: &[DriveId]) -> PlacementView {
@@ -67,8 +69,10 @@ fn view(short: &[DriveId]) -> PlacementView {
 #[test]
 fn a_chunk_on_a_lost_drive_is_no_gain() {
     let columns = (0..5).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: 0 });
-    let mut segment = Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
-    (segment.state, segment.live) = (SegmentState::Sealed, Occupancy { slots: 780 * 64, fragments: 780 });
+    let mut segment =
+        Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
+    (segment.state, segment.live) =
+        (SegmentState::Sealed, Occupancy { slots: 780 * 64, fragments: 780 });
     let on = |homes: &[DriveId]| Candidate::of(SegmentId(1), &segment, &view(homes));
     let all: Vec<DriveId> = (0..5).map(DriveId).collect();
     let candidate = on(&all).expect("a fifth of it is garbage");

@@ -55,7 +55,8 @@ fn within_a_window_the_share_stays() {
 }
 
 #[test]
-fn a_share_that_goes_up_and_down_by_what_is_late_is_on_average_below_the_one_at_which_too_much_is() {
+fn a_share_that_goes_up_and_down_by_what_is_late_is_on_average_below_the_one_at_which_too_much_is()
+{
     for enough in [20, 50, 150, 600] {
         let mut share = SHARE_FIRST;
         let shares = (0..1000).map(|_| {
@@ -64,7 +65,10 @@ fn a_share_that_goes_up_and_down_by_what_is_late_is_on_average_below_the_one_at_
         });
         let average = shares.skip(20).sum::<u64>() / 980;
         let enough = u64::from(enough);
-        assert!((enough * 7 / 10..=enough).contains(&average), "{average} where {enough} are enough");
+        assert!(
+            (enough * 7 / 10..=enough).contains(&average),
+            "{average} where {enough} are enough"
+        );
     }
 }
 

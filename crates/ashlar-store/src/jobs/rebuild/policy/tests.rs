@@ -57,8 +57,9 @@ fn what_is_empty_or_not_ready_is_left_alone_and_said_to_be_there() {
 #[test]
 fn segments_are_looked_for_once_for_each_loss_and_again_when_all_are_restored() {
     let mut queue = Queue::default();
-    let mut next =
-        |unreleased: &[DriveId], damaged: &[Damaged]| id_of(next_of(&mut queue, unreleased, damaged));
+    let mut next = |unreleased: &[DriveId], damaged: &[Damaged]| {
+        id_of(next_of(&mut queue, unreleased, damaged))
+    };
     assert_eq!(next(&LOST, &[damaged(1, 1), damaged(3, 1)]), Some(1));
     // Of what is found later only what the loss of another drive endangers comes before what was
     // found first.

@@ -32,7 +32,8 @@ fn a_lane_reads_ahead_where_no_host_waits() {
 
 #[test]
 fn a_lane_copies_more_at_a_time_where_drives_seek_and_where_no_host_waits() {
-    let rows = |is_spinning, share| pacing(&Conditions { is_spinning, share, ..TWELVE_DISKS }).step_rows;
+    let rows =
+        |is_spinning, share| pacing(&Conditions { is_spinning, share, ..TWELVE_DISKS }).step_rows;
     assert_eq!((rows(true, 200), rows(false, 1000), rows(false, 200)), (256, 32, 16));
 }
 
@@ -44,7 +45,8 @@ fn lanes_stay_within_their_memory_and_there_is_always_one() {
                 let now = Conditions { drives, columns, memory_bytes, ..TWELVE_DISKS };
                 let pacing = pacing(&now);
                 assert!(pacing.lanes_max > 0 && pacing.step_rows > 0, "{now:?}: {pacing:?}");
-                let least = FLASH_ROWS as usize * columns * SECTOR_BYTES * (STEPS_IN_MEMORY + STEPS_AHEAD);
+                let least =
+                    FLASH_ROWS as usize * columns * SECTOR_BYTES * (STEPS_IN_MEMORY + STEPS_AHEAD);
                 let most = memory_bytes.min(MEMORY_BYTES_MAX).max(least);
                 assert!(bytes(&now, pacing) <= most, "{now:?}: {pacing:?}");
             }

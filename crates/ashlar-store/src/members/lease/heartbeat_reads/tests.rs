@@ -42,7 +42,8 @@ fn at(seconds: u64) -> Nanos {
 /// What looks at drives say that began at these times, ours or not.
 fn looks(newest: &[(u64, bool)]) -> Looks {
     let look = |(seconds, is_ours): &(u64, bool)| Look { began: at(*seconds), is_ours: *is_ours };
-    let newest = newest.iter().map(look).enumerate().map(|(drive, look)| (DriveId(drive as u16), look));
+    let newest =
+        newest.iter().map(look).enumerate().map(|(drive, look)| (DriveId(drive as u16), look));
     Looks { newest: newest.collect(), ..Looks::default() }
 }
 
@@ -59,7 +60,10 @@ fn a_pool_is_as_sure_as_the_oldest_look_that_is_needed() {
     assert_eq!(next(&three, 4, 10, true), Next::Stay, "more than there are");
     let two = looks(&[(5, true), (9, false), (7, true)]);
     assert_eq!(next(&two, 2, 10, true), Next::Permit(at(5)));
-    assert_eq!(next(&two, 2, 12, false), Next::Contested(Contested { since: at(12), is_late: false }));
+    assert_eq!(
+        next(&two, 2, 12, false),
+        Next::Contested(Contested { since: at(12), is_late: false })
+    );
 }
 
 /// Whoever had taken the pool meanwhile would be seen, unless a heartbeat of ours had come over its
@@ -75,12 +79,14 @@ fn after_a_pause_between_two_heartbeats_one_look_is_enough() {
 }
 
 #[test]
-fn after_a_pause_in_a_heartbeat_the_roots_decide_once_whoever_else_sends_heartbeats_would_be_seen() {
+fn after_a_pause_in_a_heartbeat_the_roots_decide_once_whoever_else_sends_heartbeats_would_be_seen()
+{
     let mut one = looks(&[(5, true)]);
     one.heartbeats_under_way.insert(DriveId(0));
     let Next::Contested(contested) = next(&one, 1, 20, false) else { panic!("no look is in time") };
     one.contest(contested);
-    for (began, wanted) in [(21, Next::Stay), (27, Next::Stay), (28, Next::AskRoots(Some(at(28))))] {
+    for (began, wanted) in [(21, Next::Stay), (27, Next::Stay), (28, Next::AskRoots(Some(at(28))))]
+    {
         one.note(DriveId(0), at(began), View::Ours);
         assert_eq!(next(&one, 1, began, false), wanted, "{began}");
     }
@@ -102,7 +108,8 @@ fn who_sees_only_older_heartbeats_for_long_asks_the_roots_too() {
 
 #[test]
 fn the_roots_say_whose_the_pool_is_as_long_as_nobody_else_has_written_one_since() {
-    let root = |incarnation, generation, first| root(&[(incarnation, first), (1, 1)], generation, &[]);
+    let root =
+        |incarnation, generation, first| root(&[(incarnation, first), (1, 1)], generation, &[]);
     let (before, own) = (root(1, 9, 1), root(2, 12, 10));
     let view = |on_drives: &[Vec<Root>], needed| view_of_roots(on_drives, &own, needed);
     let drive = || vec![before.clone(), own.clone()];

@@ -14,7 +14,9 @@ fn who_wanted_a_pool_at_once_with_another_one_does_not_take_it_for_its_own() {
         (Holder { id: [7; 16], name: String::new() }, Holder { id: [8; 16], name: String::new() });
     let one = heartbeat(5, 50, 3);
     let other = Heartbeat { holder: there.id, ..heartbeat(5, 51, 0) };
-    for before in [[Some(one.clone()), Some(other.clone())], [Some(other.clone()), Some(one.clone())]] {
+    for before in
+        [[Some(one.clone()), Some(other.clone())], [Some(other.clone()), Some(one.clone())]]
+    {
         assert_eq!(last_before(&before, &here), Some(&other));
         assert_eq!(last_before(&before, &there), Some(&one));
     }
@@ -28,7 +30,8 @@ fn a_claim_that_another_heartbeat_has_come_over_is_given_up_on_however_many_driv
     let (old, late) = (heartbeat(4, 40, 8), heartbeat(4, 40, 9));
     let before = [Some(old.clone()), Some(old.clone()), Some(old.clone()), None];
     let claim = Claim { own: own.clone(), before: before.into(), taken: vec![true; 4], needed: 2 };
-    let settle = |after: [Option<&Heartbeat>; 4]| settle(&claim, &after.map(Option::<&Heartbeat>::cloned));
+    let settle =
+        |after: [Option<&Heartbeat>; 4]| settle(&claim, &after.map(Option::<&Heartbeat>::cloned));
     let ours = Some(&own);
     assert!(settle([ours; 4]).is_ok());
     assert!(settle([ours, ours, Some(&old), None]).is_ok(), "two drives did not take the claim");
@@ -63,7 +66,8 @@ fn the_heartbeat_of_before_on_a_drive_that_hung_is_no_other_machine() {
     let (own, old) = (heartbeat(5, 50, 0), heartbeat(4, 40, 8));
     let before = [Some(old.clone()), Some(old.clone()), None];
     let settle = |taken: &[bool]| {
-        let claim = Claim { own: own.clone(), before: before.to_vec(), taken: taken.to_vec(), needed: 2 };
+        let claim =
+            Claim { own: own.clone(), before: before.to_vec(), taken: taken.to_vec(), needed: 2 };
         settle(&claim, &[Some(own.clone()), Some(own.clone()), Some(old.clone())])
     };
     assert!(settle(&[true, true, false]).is_ok());

@@ -5,7 +5,13 @@ fn expected(generation: Generation) -> Expected<'static> {
 }
 
 fn prelude() -> Prelude {
-    Prelude { sectors: 3, segment: SegmentId(7), row: 12, incarnation: Incarnation(5), first_lsn: Lsn(640) }
+    Prelude {
+        sectors: 3,
+        segment: SegmentId(7),
+        row: 12,
+        incarnation: Incarnation(5),
+        first_lsn: Lsn(640),
+    }
 }
 
 #[test]

@@ -37,7 +37,11 @@ fn what_is_free_is_not_given_back() {
 fn what_is_given_back_is_told_once_a_root_has_settled_it_and_not_before() {
     let mut free = FreeChunks::all(8);
     let taken: Vec<u32> = (0..4).filter_map(|_| free.take_lowest()).collect();
-    assert_eq!((taken, free.untold()), (vec![0, 1, 2, 3], 0), "what was free at the start is not known");
+    assert_eq!(
+        (taken, free.untold()),
+        (vec![0, 1, 2, 3], 0),
+        "what was free at the start is not known"
+    );
     free.give_back(1);
     free.give_back(2);
     assert_eq!(free.tell(8, 1), None, "a start from the root before may need them");

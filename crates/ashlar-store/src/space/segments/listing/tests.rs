@@ -11,12 +11,17 @@ const DRIVES: [DriveId; 3] = [DriveId(0), DriveId(1), DriveId(2)];
 /// Segments of which `sealed` are written and sealed, and one is open.
 fn segments(sealed: u32) -> Segments {
     let chunks = DRIVES.map(|drive| (drive, 100));
-    let mut segments =
-        Segments::new(Stripe { data: 2, parity: 1 }, 64, chunks.into_iter(), Numbers::fresh(1 << 10));
+    let mut segments = Segments::new(
+        Stripe { data: 2, parity: 1 },
+        64,
+        chunks.into_iter(),
+        Numbers::fresh(1 << 10),
+    );
     let window = segments.form_window(Shape::Striped, sealed as usize + 3, &DRIVES, Lsn(64));
     segments.window_durable(Shape::Striped, window);
     for number in 1..=sealed + 1 {
-        let (id, _) = segments.open(Shape::Striped, SegmentKind::Data, Claim::Last).expect("reserved");
+        let (id, _) =
+            segments.open(Shape::Striped, SegmentKind::Data, Claim::Last).expect("reserved");
         assert_eq!(id.0, number);
         segments.appended(id, Lsn(64), Lsn(128), 8);
         segments.credit(fragment(number, 0));
@@ -123,8 +128,9 @@ fn counts_and_condemnation_are_as_of_the_note() {
         Listed::Resting(id) => panic!("{id:?} rests"),
     };
     assert!(segments.list(0).iter().all(|listed| state_of(listed) == SegmentState::Sealed));
-    let counted =
-        |segments: &Segments| segments.counted(0).iter().map(|(_, live)| live.slots).collect::<Vec<_>>();
+    let counted = |segments: &Segments| {
+        segments.counted(0).iter().map(|(_, live)| live.slots).collect::<Vec<_>>()
+    };
     assert_eq!(counted(&segments), [1, 2, 2, 2]);
     segments.end_note();
     segments.note();
@@ -162,7 +168,8 @@ fn what_is_loaded_from_leaves_is_listed_and_what_a_first_table_had_is_to_be_writ
     let leaf: Vec<TableEntry> = listed(before.list(0)).collect();
     let chunks = DRIVES.map(|drive| (drive, 100));
     let numbers_of = Numbers::fresh(1 << 10);
-    let mut again = Segments::new(Stripe { data: 2, parity: 1 }, 64, chunks.into_iter(), numbers_of);
+    let mut again =
+        Segments::new(Stripe { data: 2, parity: 1 }, 64, chunks.into_iter(), numbers_of);
     again.load(before.apart()).expect("they are apart");
     again.load_listed(leaf).expect("they are apart");
     assert_eq!(again.changed_leaves(), [1], "16 to 20 were apart");
@@ -180,7 +187,11 @@ fn a_window_has_room_for_what_a_checkpoint_may_have_to_write_of_the_table() {
     large.form_window(Shape::Striped, 100_000, &DRIVES, Lsn(64));
     // A megabyte of counts, and the leaves of 512 that are freed and 128 others.
     let bytes = 100_000 * COUNT_BYTES + 640 * LEAF_BYTES;
-    assert!(large.filled_by_table() >= bytes / (64 * 2 * SECTOR_BYTES), "{}", large.filled_by_table());
+    assert!(
+        large.filled_by_table() >= bytes / (64 * 2 * SECTOR_BYTES),
+        "{}",
+        large.filled_by_table()
+    );
     assert!(large.filled_by_table() < 10, "{}", large.filled_by_table());
 }
 

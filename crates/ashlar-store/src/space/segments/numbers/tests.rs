@@ -20,7 +20,11 @@ fn the_first_time_round_every_number_is_given_out_once() {
 #[test]
 fn a_quarter_comes_back_only_after_its_sweep() {
     let mut numbers = numbers(12, Numbers::SWEPT_AT_FIRST);
-    assert_eq!(numbers.sweep_due(), Some(4), "the last quarter of the first round has been entered");
+    assert_eq!(
+        numbers.sweep_due(),
+        Some(4),
+        "the last quarter of the first round has been entered"
+    );
     (0..4).for_each(|_| assert!(take(&mut numbers).is_some()));
     assert_eq!(take(&mut numbers), None);
     numbers.sweep_done(4);

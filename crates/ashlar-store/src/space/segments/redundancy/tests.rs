@@ -8,14 +8,16 @@ use super::*;
 /// A sealed segment on these drives.
 fn sealed(id: u32, drives: &[u16], parity: usize) -> TableEntry {
     let columns = drives.iter().map(|drive| ChunkAddr { drive: DriveId(*drive), chunk: id });
-    let segment = Segment::reserved(Geometry::new(columns.collect(), parity), SegmentKind::Data, Lsn(64));
+    let segment =
+        Segment::reserved(Geometry::new(columns.collect(), parity), SegmentKind::Data, Lsn(64));
     let live = Occupancy { slots: 9, fragments: 1 };
     TableEntry { state: SegmentState::Sealed, live, rows: 8, ..segment.table_entry(SegmentId(id)) }
 }
 
 fn segments(table: Vec<TableEntry>) -> Segments {
     let chunks = (0..6).map(|drive| (DriveId(drive), 20));
-    let mut segments = Segments::new(Stripe { data: 2, parity: 2 }, 64, chunks, Numbers::fresh(1 << 10));
+    let mut segments =
+        Segments::new(Stripe { data: 2, parity: 2 }, 64, chunks, Numbers::fresh(1 << 10));
     segments.load(table).expect("they can be");
     segments
 }
@@ -26,7 +28,8 @@ fn drives<const N: usize>(drives: [u16; N]) -> BTreeSet<DriveId> {
 
 #[test]
 fn parity_is_used_up_by_absent_drives_and_by_columns_that_are_lacking() {
-    let table = vec![sealed(1, &[0, 1, 2, 3], 2), sealed(2, &[1, 2, 3, 4], 2), sealed(3, &[4, 5], 1)];
+    let table =
+        vec![sealed(1, &[0, 1, 2, 3], 2), sealed(2, &[1, 2, 3, 4], 2), sealed(3, &[4, 5], 1)];
     let mut segments = segments(table);
     let whole = segments.redundancy(&drives([]), &BTreeSet::new());
     assert_eq!((whole.parity_used, whole.has_thin), (1, true), "of the last one");
@@ -77,7 +80,10 @@ fn a_loss_is_counted_in_slices_while_segments_come_and_go() {
         segments.end_move(SegmentId(id), Lsn(128));
     }
     assert!(segments.summary_is_right());
-    assert!(segments.recount_redundancy(&drives([0, 1]), 1), "one by one, and then for the other drive");
+    assert!(
+        segments.recount_redundancy(&drives([0, 1]), 1),
+        "one by one, and then for the other drive"
+    );
     while segments.recount_redundancy(&drives([0, 1]), 1) {}
     assert!(segments.summary_is_right());
     let lost = segments.redundancy(&drives([0, 1]), &BTreeSet::new());

@@ -15,14 +15,16 @@ fn sealed(id: u32, live_slots: u64, sealed_at: u64) -> TableEntry {
     let columns = (0..3).map(|drive| ChunkAddr { drive: DriveId(drive), chunk: id }).collect();
     let segment = Segment::reserved(Geometry::new(columns, 1), SegmentKind::Data, Lsn(64));
     let live = Occupancy { slots: live_slots, fragments: live_slots };
-    let written = TableEntry { rows: ROWS, live, last_lsn: Lsn(128), ..segment.table_entry(SegmentId(id)) };
+    let written =
+        TableEntry { rows: ROWS, live, last_lsn: Lsn(128), ..segment.table_entry(SegmentId(id)) };
     TableEntry { state: SegmentState::Sealed, sealed_at, ..written }
 }
 
 fn loaded(table: Vec<TableEntry>) -> Segments {
     let chunks = DRIVES.map(|drive| (drive, table.len() as u32 + 16));
     let numbers = Numbers::fresh(1 << 20);
-    let mut segments = Segments::new(Stripe { data: 2, parity: 1 }, ROWS, chunks.into_iter(), numbers);
+    let mut segments =
+        Segments::new(Stripe { data: 2, parity: 1 }, ROWS, chunks.into_iter(), numbers);
     segments.load(table).expect("they can be");
     segments
 }
@@ -59,7 +61,9 @@ fn perform(segments: &mut Segments, step: Step) {
             let live = segments.get(SegmentId(id)).map_or(0, |segment| segment.live.slots).min(500);
             segments.discard(SegmentId(id), Occupancy { slots: live, fragments: live });
         }
-        Step::Condemn(id) if segments.get(SegmentId(id)).is_some() => segments.condemn(SegmentId(id)),
+        Step::Condemn(id) if segments.get(SegmentId(id)).is_some() => {
+            segments.condemn(SegmentId(id))
+        }
         Step::Unmovable(id, is_unmovable) => segments.set_unmovable(SegmentId(id), is_unmovable),
         Step::AllMayMove => segments.all_may_move(),
         Step::Move(id) if segments.get(SegmentId(id)).is_some() => {

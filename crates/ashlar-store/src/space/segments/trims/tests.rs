@@ -40,7 +40,10 @@ fn a_discard_that_ends_after_its_drive_has_gone_leaves_those_of_another_under_it
     let stripe = segments.stripe();
     segments.remove_drive(DRIVE, stripe);
     segments.add_drive(DRIVE, 8, stripe);
-    assert!(!segments.has_away(DRIVE) && !segments.has_untold(DRIVE), "of a new drive nothing is told");
+    assert!(
+        !segments.has_away(DRIVE) && !segments.has_untold(DRIVE),
+        "of a new drive nothing is told"
+    );
     segments.trim_all(&[DRIVE]);
     segments.tell(DRIVE, 1).expect("all are free");
     segments.is_told(&old);

@@ -75,5 +75,8 @@ fn a_batch_ends_where_the_next_unit_does_not_fit() {
 fn what_waits_is_looked_at_no_further_than_a_batch_reaches() {
     let queue = queue((0..1000).map(|_| write(true)).collect());
     let (hot, room) = queue.next_batch(WIDE).expect("something waits");
-    assert!(hot && !room.surely_fits(WIDE.data, WIDE.rows_max) && room.records() <= 128, "{room:?}");
+    assert!(
+        hot && !room.surely_fits(WIDE.data, WIDE.rows_max) && room.records() <= 128,
+        "{room:?}"
+    );
 }

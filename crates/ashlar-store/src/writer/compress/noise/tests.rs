@@ -23,7 +23,8 @@ fn what_is_compressed_or_encoded_is_noise_only_if_the_codec_saves_nothing() {
     let text: Vec<u8> =
         (0..1 << 20).flat_map(|line: u32| format!("{line} {}\n", line * 7).into_bytes()).collect();
     let compressed = lz4_flex::block::compress(&text[..1 << 20]);
-    let base64: Vec<u8> = noise(&mut rng, BLOCK_BYTES).iter().map(|byte| b'0' + byte % 64).collect();
+    let base64: Vec<u8> =
+        noise(&mut rng, BLOCK_BYTES).iter().map(|byte| b'0' + byte % 64).collect();
     for block in compressed.chunks_exact(BLOCK_BYTES).chain([&base64[..], &text[..BLOCK_BYTES]]) {
         assert!(!is_noise(block) || saved(block) == 0, "{} bytes would be saved", saved(block));
     }
@@ -56,7 +57,10 @@ fn records_of_which_the_codec_saves_enough_are_tried_wherever_their_noise_is() {
                 let records: Vec<u8> = (0..count).flat_map(|_| record(&mut rng)).collect();
                 let block = &records[..BLOCK_BYTES];
                 let is_worth_it = saved(block) >= BLOCK_BYTES / 8;
-                assert!(!is_worth_it || !is_noise(block), "{noise_bytes} of {record_bytes} at {at}");
+                assert!(
+                    !is_worth_it || !is_noise(block),
+                    "{noise_bytes} of {record_bytes} at {at}"
+                );
             }
         }
     }

@@ -16,8 +16,16 @@ fn drive(name: &str, spec: &str, states: &[&str]) -> PoolDrive {
 fn a_pools_drives_fit_a_terminal_with_their_lasting_names_and_the_kernels() {
     let drives: Vec<PoolDrive> = [
         ("drive-0", "/dev/disk/by-id/nvme-eui.0025385b71b10a3f", "online"),
-        ("drive-101", "/dev/disk/by-id/nvme-SAMSUNG_MZQL21T9HCJR-00A07_S64GNE0R801234", "evacuating"),
-        ("drive-2", "file:/srv/a/rather/long/directory/of/drives/2.img,size=4GiB,sparse=on", "online"),
+        (
+            "drive-101",
+            "/dev/disk/by-id/nvme-SAMSUNG_MZQL21T9HCJR-00A07_S64GNE0R801234",
+            "evacuating",
+        ),
+        (
+            "drive-2",
+            "file:/srv/a/rather/long/directory/of/drives/2.img,size=4GiB,sparse=on",
+            "online",
+        ),
     ]
     .map(|(name, spec, state)| drive(name, spec, &[state, "sparse"]))
     .into();
@@ -46,7 +54,11 @@ fn what_is_wrong_with_a_drive_stands_below_the_table() {
         ..drive("drive-1", "/dev/sda", &["online"])
     };
     let text = drives_of_pool(&[drive("drive-0", "/dev/sdb", &["online"]), failing]);
-    assert_eq!(text.lines().last(), Some("tank/drive-1: 1 read refused; 2 wrong answers"), "{text}");
+    assert_eq!(
+        text.lines().last(),
+        Some("tank/drive-1: 1 read refused; 2 wrong answers"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -65,7 +77,8 @@ fn a_place_is_shown_without_what_all_of_them_have_in_common() {
 #[test]
 fn a_drive_is_shown_with_all_of_its_names() {
     let text = member(&drive("drive-0", "/dev/disk/by-id/nvme-eui.0025385b71b10a3f", &["online"]));
-    for part in ["tank/drive-0", "/dev/disk/by-id/nvme-eui.0025385b71b10a3f", "nvme10n1", "online"] {
+    for part in ["tank/drive-0", "/dev/disk/by-id/nvme-eui.0025385b71b10a3f", "nvme10n1", "online"]
+    {
         assert!(text.contains(part), "'{part}' is not in:\n{text}");
     }
 }

@@ -41,7 +41,8 @@ fn a_host_is_shown_once_with_all_addresses_that_it_comes_from() {
 #[test]
 fn two_hosts_of_one_name_are_shown_apart() {
     let other = "99999999-2222-3333-4444-555555555555";
-    let said = hosts_at(&[host(ID, "10.0.0.5:50000", 1), host(other, "10.0.0.6:50000", 2)], at(100));
+    let said =
+        hosts_at(&[host(ID, "10.0.0.5:50000", 1), host(other, "10.0.0.6:50000", 2)], at(100));
     assert_eq!(said.matches(NQN).count(), 2, "{said}");
     assert!(said.contains(ID) && said.contains(other), "{said}");
 }

@@ -49,7 +49,8 @@ fn every_limit_can_be_set() {
     } = table(text).resolve(GIB).unwrap();
     assert_eq!((connections_max, connecting_max, io_queues_max, queue_entries_max), (5, 4, 3, 16));
     assert_eq!((transfer_bytes_max, in_capsule_bytes_max), (65536, 4096));
-    let bytes = [in_capsule_total_bytes_max, connection_bytes_max, host_bytes_max, reactor_bytes_max];
+    let bytes =
+        [in_capsule_total_bytes_max, connection_bytes_max, host_bytes_max, reactor_bytes_max];
     assert_eq!(bytes, [131_072, 1 << 20, 2 << 20, 4 << 20]);
     let times = [
         handshake_timeout,
@@ -71,8 +72,12 @@ fn a_limit_out_of_its_bounds_is_named() {
         format!("{error:#}"),
         "in the table [limits]: host_bytes_max is 1: it must be at least connection_bytes_max"
     );
-    let error = table("handshake_timeout_seconds = 6\nconnect_wait_seconds = 6").resolve(GIB).unwrap_err();
+    let error =
+        table("handshake_timeout_seconds = 6\nconnect_wait_seconds = 6").resolve(GIB).unwrap_err();
     let text = format!("{error:#}");
     assert!(text.contains("connect_wait is 6s: it must be less than handshake_timeout"), "{text}");
-    assert_eq!(table("handshake_timeout_seconds = 1").resolve(GIB).unwrap().connect_wait.as_millis(), 500);
+    assert_eq!(
+        table("handshake_timeout_seconds = 1").resolve(GIB).unwrap().connect_wait.as_millis(),
+        500
+    );
 }

@@ -17,17 +17,29 @@ fn both_families_may_have_one_port() {
     let all = named(&both, &["0.0.0.0:8009", "[::]:8009"]).unwrap();
     assert_eq!(all[2..], ["discovery 0.0.0.0:8009", "discovery [::]:8009"]);
     assert!(named(&["10.0.0.1:4420", "[fd00::1]:4420", "10.0.0.2:4420"], &["[::1]:4420"]).is_ok());
-    assert!(named(&["127.0.0.1:0", "127.0.0.1:0"], &["127.0.0.1:0"]).is_ok(), "each takes a free port");
+    assert!(
+        named(&["127.0.0.1:0", "127.0.0.1:0"], &["127.0.0.1:0"]).is_ok(),
+        "each takes a free port"
+    );
 }
 
 #[test]
 fn an_address_that_is_given_twice_is_refused_with_both_places() {
     let said = refused(&["10.0.0.1:4420", "10.0.0.1:4420"], &["none"]);
-    assert_eq!(said, "10.0.0.1:4420 is given twice, by listen and by listen: once is enough: leave it out");
+    assert_eq!(
+        said,
+        "10.0.0.1:4420 is given twice, by listen and by listen: once is enough: leave it out"
+    );
     let said = refused(&["[::1]:4420"], &["[::1]:4420"]);
-    assert!(said.contains("by listen and by discovery") && said.contains("--discovery none"), "{said}");
+    assert!(
+        said.contains("by listen and by discovery") && said.contains("--discovery none"),
+        "{said}"
+    );
     let said = refused(&["10.0.0.1:4420", "[::ffff:10.0.0.1]:4420"], &["none"]);
-    assert!(said.contains("10.0.0.1:4420 is given twice"), "one address, written in two ways: {said}");
+    assert!(
+        said.contains("10.0.0.1:4420 is given twice"),
+        "one address, written in two ways: {said}"
+    );
 }
 
 #[test]
@@ -39,7 +51,8 @@ fn an_address_that_another_one_includes_is_refused_with_both() {
     }
     let said = refused(&["[::]:4420"], &["[::1]:4420"]);
     assert!(
-        said.contains("[::1]:4420 of discovery is part of [::]:4420") && said.contains("--discovery none"),
+        said.contains("[::1]:4420 of discovery is part of [::]:4420")
+            && said.contains("--discovery none"),
         "{said}"
     );
 }
@@ -47,7 +60,9 @@ fn an_address_that_another_one_includes_is_refused_with_both() {
 #[test]
 fn what_is_no_address_is_refused_with_its_key() {
     assert!(refused(&["somewhere"], &["none"]).contains("listen: 'somewhere' is not an address"));
-    assert!(refused(&["10.0.0.1:1"], &["10.0.0.1"]).contains("discovery: '10.0.0.1' is not an address"));
+    assert!(
+        refused(&["10.0.0.1:1"], &["10.0.0.1"]).contains("discovery: '10.0.0.1' is not an address")
+    );
     assert!(refused(&["10.0.0.1:1"], &["none", "10.0.0.1:2"]).contains("give 'none' alone"));
     assert!(refused(&[], &["none"]).contains("listen names no address"));
 }

@@ -5,7 +5,16 @@ fn what_is_left_of_a_scrub_follows_from_what_is_done() {
     let report = |state, part_done| {
         let (started_at, bytes_checked, finished_at, remaining) = (1000, 3 << 20, None, None);
         let (findings, drives) = Default::default();
-        ScrubReport { state, started_at, finished_at, part_done, remaining, bytes_checked, findings, drives }
+        ScrubReport {
+            state,
+            started_at,
+            finished_at,
+            part_done,
+            remaining,
+            bytes_checked,
+            findings,
+            drives,
+        }
     };
     assert_eq!(left_to_scrub(&report(ScrubState::Running, 0.75)), Some(1 << 20));
     assert_eq!(left_to_scrub(&report(ScrubState::Running, 0.0)), None, "nothing is known yet");

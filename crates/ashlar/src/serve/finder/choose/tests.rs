@@ -23,15 +23,25 @@ type There<'a> = (Place, &'a str, u8);
 /// What is remembered: how a drive was named, whose it is, and what the name leads to now.
 type Was<'a> = (&'a str, u8, Option<Place>);
 
-fn chosen(there: &[There<'_>], were: &[Was<'_>], are_one: bool) -> (Vec<(u8, String)>, Vec<Vec<String>>) {
+fn chosen(
+    there: &[There<'_>],
+    were: &[Was<'_>],
+    are_one: bool,
+) -> (Vec<(u8, String)>, Vec<Vec<String>>) {
     let mark = DriveMark::File { device: 1, inode: 1, size_bytes: 1, changed: (0, 0) };
     let labels: Vec<Label> = there.iter().map(|(_, _, drive)| label(*drive)).collect();
     let candidates: Vec<Candidate<'_>> = there
         .iter()
         .zip(&labels)
-        .map(|((place, name, _), label)| Candidate { place, mark: &mark, label, name: (*name).to_owned() })
+        .map(|((place, name, _), label)| Candidate {
+            place,
+            mark: &mark,
+            label,
+            name: (*name).to_owned(),
+        })
         .collect();
-    let uuids: Vec<String> = were.iter().map(|(_, drive, _)| DriveUuid([*drive; 16]).to_string()).collect();
+    let uuids: Vec<String> =
+        were.iter().map(|(_, drive, _)| DriveUuid([*drive; 16]).to_string()).collect();
     let remembered: Vec<Remembered<'_>> = were
         .iter()
         .zip(&uuids)
@@ -70,7 +80,10 @@ fn a_name_that_lasts_takes_the_place_of_one_that_does_not() {
     assert_eq!(found(&[(device(0), stable, 0)], &was), named(&[(0, stable)]));
     // Without one it keeps the name that somebody has given it, as long as that leads to it.
     let by_path = [("/dev/disk/by-path/pci-0", 0, Some(device(0)))];
-    assert_eq!(found(&[(device(0), "/dev/sda", 0)], &by_path), named(&[(0, "/dev/disk/by-path/pci-0")]));
+    assert_eq!(
+        found(&[(device(0), "/dev/sda", 0)], &by_path),
+        named(&[(0, "/dev/disk/by-path/pci-0")])
+    );
     let moved = [("/dev/disk/by-path/pci-0", 0, Some(device(16)))];
     assert_eq!(found(&[(device(0), "/dev/sda", 0)], &moved), named(&[(0, "/dev/sda")]));
 }

@@ -4,7 +4,10 @@ use super::*;
 fn directory(sizes: &[u64]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (number, size) in sizes.iter().enumerate() {
-        fs::File::create(directory.path().join(number.to_string())).unwrap().set_len(*size).unwrap();
+        fs::File::create(directory.path().join(number.to_string()))
+            .unwrap()
+            .set_len(*size)
+            .unwrap();
     }
     directory
 }

@@ -66,7 +66,8 @@ impl Place {
         fs::write(dir.join("uevent"), format!("DEVNAME={name}\nDISKSEQ={minor}\n")).unwrap();
         let _ = symlink(&dir, self.path("sys/dev/block").join(format!("7:{minor}")));
         let known = fs::read_to_string(self.path("proc/partitions")).unwrap();
-        fs::write(self.path("proc/partitions"), format!("{known}7 {minor} 16384 {name}\n")).unwrap();
+        fs::write(self.path("proc/partitions"), format!("{known}7 {minor} 16384 {name}\n"))
+            .unwrap();
     }
 
     fn find(&self, drives: &[(&str, u8)], directories: &[&str]) -> Finder {
@@ -75,10 +76,14 @@ impl Place {
     }
 
     fn wanted(&self, drives: &[(&str, u8)], directories: &[&str]) -> Wanted {
-        let drives =
-            drives.iter().map(|(name, drive)| (self.spec(name), DriveUuid([*drive; 16]).to_string()));
+        let drives = drives
+            .iter()
+            .map(|(name, drive)| (self.spec(name), DriveUuid([*drive; 16]).to_string()));
         let pool = WantedPool { uuid: pool(), drives: drives.collect() };
-        Wanted { pools: vec![pool], directories: directories.iter().map(|name| self.path(name)).collect() }
+        Wanted {
+            pools: vec![pool],
+            directories: directories.iter().map(|name| self.path(name)).collect(),
+        }
     }
 }
 
@@ -111,7 +116,9 @@ fn drives_are_found_where_they_were_and_elsewhere_in_known_directories() {
     place.label("dev/loop5", 2);
     place.list(5, "loop5");
     let finder = place.find(&[("a/0.img", 0), ("b/1.img", 1), ("a/2.img", 2)], &[]);
-    let found = wait_until(&finder, "all are looked at", |known| known.is_settled && known.drives.len() == 4);
+    let found = wait_until(&finder, "all are looked at", |known| {
+        known.is_settled && known.drives.len() == 4
+    });
     let device = place.path("dev/loop5").display().to_string();
     assert_eq!(
         specs(&found),
@@ -144,7 +151,8 @@ fn a_member_whose_first_label_is_gone_is_known_where_it_was_by_its_second_one() 
     fs::write(place.path("a/1.img"), &content).unwrap();
     fs::remove_file(place.path("a/0.img")).unwrap();
     let finder = place.find(&[("a/1.img", 0)], &[]);
-    let found = wait_until(&finder, "it is found", |known| known.is_settled && !known.drives.is_empty());
+    let found =
+        wait_until(&finder, "it is found", |known| known.is_settled && !known.drives.is_empty());
     assert_eq!((specs(&found), found.missed), (vec![place.spec("a/1.img")], vec![]));
 }
 
@@ -165,7 +173,9 @@ fn a_drive_that_comes_later_is_found() {
     let found = wait_until(&finder, "the third is there", |known| known.drives.len() == 3);
     assert_eq!(found.missed, []);
     fs::remove_file(place.path("c/1.img")).unwrap();
-    wait_until(&finder, "the second is gone", |known| known.drives.len() == 2 && known.missed.len() == 1);
+    wait_until(&finder, "the second is gone", |known| {
+        known.drives.len() == 2 && known.missed.len() == 1
+    });
 }
 
 #[test]
@@ -194,15 +204,19 @@ fn what_is_wanted_may_change() {
     // Its label is another by now.
     place.label("a/0.img", 5);
     finder.want(place.wanted(&[("a/0.img", 5)], &["b"]));
-    let has =
-        |known: &PoolPlaces, drive: u8| known.drives.iter().any(|found| found.uuid == DriveUuid([drive; 16]));
-    wait_until(&finder, "the label is read again", |known| has(known, 5) && has(known, 1) && !has(known, 0));
+    let has = |known: &PoolPlaces, drive: u8| {
+        known.drives.iter().any(|found| found.uuid == DriveUuid([drive; 16]))
+    };
+    wait_until(&finder, "the label is read again", |known| {
+        has(known, 5) && has(known, 1) && !has(known, 0)
+    });
     finder.want(Wanted::default());
     let mut known = finder.subscribe();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let is_empty = |known: &Arc<Snapshot>| known.pools.is_empty();
-    let gone =
-        async { tokio::time::timeout(Duration::from_secs(120), known.wait_for(is_empty)).await.map(drop) };
+    let gone = async {
+        tokio::time::timeout(Duration::from_secs(120), known.wait_for(is_empty)).await.map(drop)
+    };
     runtime.block_on(gone).expect("no pool is wanted any more");
 }
 
@@ -222,7 +236,11 @@ fn names_that_outlive_restarts_are_told() {
 
 #[test]
 fn a_new_place_is_told_of_once_nothing_more_is_to_be_expected() {
-    let mark = DriveMark::Device { number: DeviceNumber { major: 8, minor: 0 }, size_kib: 1, diskseq: None };
+    let mark = DriveMark::Device {
+        number: DeviceNumber { major: 8, minor: 0 },
+        size_kib: 1,
+        diskseq: None,
+    };
     let found = |drive: u8, spec: &str| FoundPlace {
         uuid: DriveUuid([drive; 16]),
         drive: DriveId(u16::from(drive)),
@@ -237,7 +255,8 @@ fn a_new_place_is_told_of_once_nothing_more_is_to_be_expected() {
     };
     let (old, new, moved) = (found(0, "/dev/sda"), found(1, "/dev/sdb"), found(0, "/dev/sdc"));
     let before = places(std::slice::from_ref(&old), true);
-    let told = |now: &[FoundPlace], is_settled, before| as_told(places(now, is_settled), before).drives;
+    let told =
+        |now: &[FoundPlace], is_settled, before| as_told(places(now, is_settled), before).drives;
     let both = [old.clone(), new.clone()];
     assert_eq!(told(&both, true, Some(&before)), both);
     assert_eq!(told(&both, false, Some(&before)), [old]);

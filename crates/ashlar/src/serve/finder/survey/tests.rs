@@ -32,10 +32,15 @@ impl Tree {
     }
 
     fn list(&self) {
-        let line = |(number, name): &(String, String)| format!("{} 4096 {name}\n", number.replace(':', " "));
+        let line = |(number, name): &(String, String)| {
+            format!("{} 4096 {name}\n", number.replace(':', " "))
+        };
         let text: String = self.partitions.iter().map(line).collect();
-        fs::write(self.root.path().join("proc/partitions"), format!("major minor #blocks name\n\n{text}"))
-            .unwrap();
+        fs::write(
+            self.root.path().join("proc/partitions"),
+            format!("major minor #blocks name\n\n{text}"),
+        )
+        .unwrap();
     }
 
     fn survey(&self) -> (Machine, Survey) {
@@ -50,7 +55,12 @@ fn number(major: u32, minor: u32) -> DeviceNumber {
 
 /// Looks, and reads the labels that are to be read. Returns what that cost: looks at the machine,
 /// and labels.
-fn look(machine: &Machine, survey: &mut Survey, changed: &[DeviceNumber], is_thorough: bool) -> (u64, usize) {
+fn look(
+    machine: &Machine,
+    survey: &mut Survey,
+    changed: &[DeviceNumber],
+    is_thorough: bool,
+) -> (u64, usize) {
     let before = machine.operations();
     survey.see_devices(&changed.iter().copied().collect(), is_thorough, &[]);
     survey.see_stable_names();
@@ -72,7 +82,8 @@ fn look(machine: &Machine, survey: &mut Survey, changed: &[DeviceNumber], is_tho
 fn a_large_machine_costs_next_to_nothing_while_nothing_changes() {
     let mut tree = Tree::new();
     (0..60).for_each(|index| tree.add(&format!("259:{index}"), &format!("nvme{index}n1"), index));
-    (0..1000).for_each(|index| tree.add(&format!("7:{index}"), &format!("loop{index}"), 100 + index));
+    (0..1000)
+        .for_each(|index| tree.add(&format!("7:{index}"), &format!("loop{index}"), 100 + index));
     for (number, name) in [("2:0", "fd0"), ("11:0", "sr0"), ("252:0", "zram0")] {
         tree.add(number, name, 9);
     }
@@ -156,7 +167,11 @@ fn a_file_that_no_text_can_name_is_no_drive() {
 fn where_the_kernel_lists_nothing_named_devices_are_looked_at() {
     let tree = Tree::new();
     let (_, mut survey) = tree.survey();
-    survey.see_devices(&BTreeSet::new(), true, &[PathBuf::from("/dev/null"), PathBuf::from("/dev/none")]);
+    survey.see_devices(
+        &BTreeSet::new(),
+        true,
+        &[PathBuf::from("/dev/null"), PathBuf::from("/dev/none")],
+    );
     assert!(survey.table.entries.is_empty(), "neither is a block device");
     let Some(device) =
         Machine::default().devices().first().map(|device| Path::new("/dev").join(&device.name))

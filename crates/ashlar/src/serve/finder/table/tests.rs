@@ -68,10 +68,12 @@ fn an_answer_about_a_drive_that_has_changed_meanwhile_does_not_count() {
 #[test]
 fn a_file_that_was_written_to_keeps_its_label_while_it_is_read_again() {
     let file = |changed| {
-        let mark = DriveMark::File { device: 1, inode: 1, size_bytes: 1 << 30, changed: (changed, 0) };
+        let mark =
+            DriveMark::File { device: 1, inode: 1, size_bytes: 1 << 30, changed: (changed, 0) };
         Entry { mark, path: "/d/0.img".into(), kernel: None, known: Known::Unread, last: None }
     };
-    let (mut table, now, place) = (Table::default(), Instant::now(), Place::File("/d/0.img".into()));
+    let (mut table, now, place) =
+        (Table::default(), Instant::now(), Place::File("/d/0.img".into()));
     table.see(place.clone(), file(1));
     read_all(&mut table, now, &Content::Label(label()));
     table.see(place.clone(), file(2));

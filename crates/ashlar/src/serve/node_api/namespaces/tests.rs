@@ -34,8 +34,12 @@ fn of_pools(pools: &[Uuid]) -> String {
             "atomic_write_bytes": 8192, "atomic_boundary_bytes": 8192, "write_protected": false, "hosts": null}}]"#
         )
     };
-    let pools = pools.iter().enumerate().map(|(at, uuid)| format!("\"{uuid}\": {}", namespace(at + 1)));
-    format!(r#"{{"version": 1, "node": "NODE", "pools": {{{}}}}}"#, pools.collect::<Vec<_>>().join(","))
+    let pools =
+        pools.iter().enumerate().map(|(at, uuid)| format!("\"{uuid}\": {}", namespace(at + 1)));
+    format!(
+        r#"{{"version": 1, "node": "NODE", "pools": {{{}}}}}"#,
+        pools.collect::<Vec<_>>().join(",")
+    )
 }
 
 #[test]

@@ -15,11 +15,18 @@ fn disk(drive: u8, spec: &str, diskseq: u64) -> FoundPlace {
 
 fn place(drive: u8, spec: &str, mark: DriveMark) -> FoundPlace {
     let uuid = DriveUuid([drive; 16]);
-    FoundPlace { uuid, drive: DriveId(u16::from(drive)), spec: spec.to_owned(), mark, others: Vec::new() }
+    FoundPlace {
+        uuid,
+        drive: DriveId(u16::from(drive)),
+        spec: spec.to_owned(),
+        mark,
+        others: Vec::new(),
+    }
 }
 
 fn are_same(now: &[FoundPlace], before: &[FoundPlace]) -> bool {
-    let places = |drives: &[FoundPlace]| PoolPlaces { drives: drives.to_vec(), ..PoolPlaces::default() };
+    let places =
+        |drives: &[FoundPlace]| PoolPlaces { drives: drives.to_vec(), ..PoolPlaces::default() };
     are_same_drives(&places(now), &places(before))
 }
 

@@ -31,7 +31,10 @@ fn each_difference_that_a_start_would_not_know_has_its_words() {
         (NodeState { starts: 9, ..known.clone() }, &[]),
         (node(3, &[pool("tank", &["b", "a"], &["s"])]), &[]),
         (node(3, &[]), &["that pool 'tank' is no longer one of this node"]),
-        (node(3, &[pool("dozer", &["a", "b"], &["s"])]), &["that pool 'tank' is called 'dozer' now"]),
+        (
+            node(3, &[pool("dozer", &["a", "b"], &["s"])]),
+            &["that pool 'tank' is called 'dozer' now"],
+        ),
         (node(3, &[pool("tank", &["a", "c"], &["s"])]), &["which drives pool 'tank' has now"]),
         (node(3, &[pool("tank", &["a", "b"], &[])]), &["which spares pool 'tank' has now"]),
         (node(4, &[tank]), &["that namespace numbers up to 4 are taken"]),
