@@ -190,11 +190,18 @@ impl Catalog {
 
     /// Whether hosts have a volume of the family.
     pub fn serves(&self, family: Family) -> bool {
-        let serves =
-            |volume: &VolumeEntry| volume.family == family && volume.state == VolumeState::Live;
+        self.has_any(family, |volume| volume.state == VolumeState::Live)
+    }
+
+    /// Whether there is a volume of the family, deleted ones included.
+    pub fn knows(&self, family: Family) -> bool {
+        self.has_any(family, |_| true)
+    }
+
+    fn has_any(&self, family: Family, is_it: impl Fn(&VolumeEntry) -> bool) -> bool {
+        let is_it = |volume: &VolumeEntry| volume.family == family && is_it(volume);
         // It is the one that began the family, most of the time.
-        self.volumes.get(&VolumeId(family.0)).is_some_and(serves)
-            || self.volumes.values().any(serves)
+        self.volumes.get(&VolumeId(family.0)).is_some_and(is_it) || self.volumes.values().any(is_it)
     }
 }
 

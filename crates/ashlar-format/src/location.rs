@@ -96,10 +96,15 @@ impl Location {
     }
 
     /// The location that a stored word means.
+    ///
+    /// # Errors
+    /// It names no segment, or a codec that only a newer Ashlar reads.
     pub fn from_bits(bits: u64) -> Result<Self, Malformed> {
-        let valid = (1..=SegmentId::COUNT).contains(&(bits >> 39)) && bits & 3 <= 1;
-        let location = NonZeroU64::new(bits).filter(|_| valid).map(Location);
-        location.ok_or(Malformed { what: "location" })
+        if !(1..=SegmentId::COUNT).contains(&(bits >> 39)) {
+            return Err(Malformed { what: "location" });
+        }
+        let location = NonZeroU64::new(bits).filter(|_| bits & 3 <= 1).map(Location);
+        location.ok_or(Malformed { what: "location: only a newer Ashlar reads its codec" })
     }
 
     /// The segment.

@@ -185,6 +185,18 @@ fn what_a_newer_version_uses_is_refused_by_name_unless_it_is_compatible() {
 }
 
 #[test]
+fn codecs_of_a_newer_version_are_told_from_what_is_no_location() {
+    let known = Location::new(SegmentId(7), 3, 40, 900, Codec::Raw).to_bits();
+    for codec in [2, 3] {
+        let error = Location::from_bits(known | codec).expect_err("it is not known");
+        let expected = "malformed location: only a newer Ashlar reads its codec";
+        assert_eq!(error.to_string(), expected);
+    }
+    let nowhere = Location::from_bits(2).expect_err("there is no segment 0");
+    assert_eq!(nowhere.to_string(), "malformed location");
+}
+
+#[test]
 fn zero_here_is_a_value_and_no_location() {
     assert!(Location::from_bits(location::ZERO_HERE).is_err());
     let mut w = Writer::default();

@@ -292,13 +292,7 @@ impl<W: World> Pool<W> {
                 .collect(),
         };
         for (record, pointer) in replay.header.records.iter().zip(pointers) {
-            let known = self
-                .catalog
-                .borrow()
-                .volumes
-                .values()
-                .any(|volume| volume.family == record.key.family);
-            if !known {
+            if !self.catalog.borrow().knows(record.key.family) {
                 continue;
             }
             let item = Item { kind: record.kind, key: record.key, fragment: None };

@@ -392,7 +392,7 @@ impl<W: World> Store<W> {
         let mut items = self.pool.writer.lists.items.list();
         add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
         let stored = occupancy(&items);
-        let _updates =
+        let admitted =
             self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
         // It may have been resized or deleted meanwhile.
         self.place(id, lba, count as u64)?;
@@ -403,12 +403,15 @@ impl<W: World> Store<W> {
         let mut units = cut(items, self.unit_blocks_max(), &self.pool.writer.lists.items);
         let last = units.pop().expect("a write has blocks");
         if units.is_empty() {
-            return self.pool.commit(last).await;
+            return self.pool.commit(last, admitted).await;
         }
         // All of them are awaited, also after one has failed: what a host was told has failed must
         // not come later.
         let units = units.into_iter().chain([last]);
-        join_all(units.map(|unit| self.pool.commit(unit))).await.into_iter().collect()
+        join_all(units.map(|unit| self.pool.commit(unit, admitted.clone())))
+            .await
+            .into_iter()
+            .collect()
     }
 
     /// Writes up to this size, that do not cross [`ATOMIC_BOUNDARY_BYTES`], are all there after a

@@ -28,7 +28,7 @@ use crate::jobs::collect::emptying::Part;
 use crate::jobs::progress::Obstacle;
 use crate::map::need::{MapNeed, MapTask};
 use crate::pool::Pool;
-use crate::space::capacity::Request;
+use crate::space::capacity::{CHECKPOINT_MIN, Request};
 use crate::space::room::Room;
 use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
@@ -374,8 +374,13 @@ impl<W: World> Pool<W> {
     /// Whether there would be more to free or collect if every batch had been published and every
     /// read had ended.
     pub(crate) fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
-        segments.summary().has_empty()
-            || self.victim(segments, drives, self.writer.lsns.next()).is_some()
+        let next = self.writer.lsns.next();
+        let has_room = || {
+            segments.usable_striped() >= CHECKPOINT_MIN
+                || self.checkpoint_may_take_last(segments, drives, &segments.empty(next))
+        };
+        let may_free = segments.summary().has_empty() && has_room();
+        may_free || self.victim(segments, drives, next).is_some()
     }
 }
 

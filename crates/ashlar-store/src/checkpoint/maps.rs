@@ -26,6 +26,15 @@ const LEAVES_IN_A_TURN: usize = 4;
 /// A leaf of a shard's index that is to be written.
 type DueLeaf = (ShardId, GroupKey, Vec<u8>);
 
+/// Leaves that have been cut.
+#[derive(Default)]
+struct CutLeaves {
+    /// Those that are not written yet.
+    due: Vec<DueLeaf>,
+    /// How many were cut, those included that have become empty.
+    count: usize,
+}
+
 impl<W: World> Pool<W> {
     /// Writes deltas, indexes and the catalog. Returns where the catalog and the shards begin.
     pub(super) async fn write_maps(
@@ -123,32 +132,34 @@ impl<W: World> Pool<W> {
     /// Writes what has changed of the indexes: leaves, then the nodes above them, level by level.
     async fn write_indexes(&self) -> Result<(), CheckpointError> {
         let mut stale = Vec::new();
-        let mut due = Vec::new();
+        let mut leaves = CutLeaves::default();
         for id in shard_ids().filter(|id| self.with_shard(*id, |shard| shard.index.is_stale())) {
             stale.push(id);
             for key in self.with_shard(id, |shard| shard.index.take_changed()) {
-                self.cut_leaf(id, key, &mut due).await?;
+                self.cut_leaf(id, key, &mut leaves).await?;
             }
         }
-        self.write_index_leaves(due).await?;
+        self.write_index_leaves(leaves.due).await?;
         self.write_index_nodes(stale).await
     }
 
-    /// Cuts a leaf into pages, which are then `due`, and writes those as soon as they are enough.
+    /// Cuts a leaf into pages, and writes those that are due as soon as they are enough. An error
+    /// halts the pool: what is cut and not written is in memory alone.
     async fn cut_leaf(
         &self,
         id: ShardId,
         key: GroupKey,
-        due: &mut Vec<DueLeaf>,
+        leaves: &mut CutLeaves,
     ) -> Result<(), CheckpointError> {
         let mut next = Some(key);
         while let Some(key) = next {
             let cut = self.with_shard(id, |shard| shard.index.cut(key));
             cut.replaced.into_iter().for_each(|old| self.space.ledger.discard_page(old));
-            due.extend(cut.page.map(|(key, bytes)| (id, key, bytes)));
-            if due.len() >= LEAVES_AT_A_TIME {
-                self.write_index_leaves(std::mem::take(due)).await?;
-            } else if due.len().is_multiple_of(LEAVES_IN_A_TURN) {
+            leaves.due.extend(cut.page.map(|(key, bytes)| (id, key, bytes)));
+            leaves.count += 1;
+            if leaves.due.len() >= LEAVES_AT_A_TIME {
+                self.write_index_leaves(std::mem::take(&mut leaves.due)).await?;
+            } else if leaves.count.is_multiple_of(LEAVES_IN_A_TURN) {
                 self.world.yield_now().await;
             }
             next = cut.rest;
@@ -187,6 +198,7 @@ impl<W: World> Pool<W> {
                 if due.len() >= LEAVES_AT_A_TIME {
                     self.write_nodes(level, std::mem::take(&mut due)).await?;
                 }
+                self.world.yield_now().await;
             }
             self.write_nodes(level, due).await?;
             stale = grown;

@@ -18,6 +18,10 @@ use crate::writer::pages::AppendError;
 /// Groups that are merged before somebody else has a turn.
 const GROUPS_A_STEP: usize = 16;
 
+/// Updates of the buffer after which nothing more is hidden in a turn: one GiB of a shard may have
+/// as many.
+const UPDATES_A_STEP: usize = 4096;
+
 /// How far the purge of a volume is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Purge {
@@ -113,7 +117,7 @@ impl<W: World> Pool<W> {
             let leaf = shard.index.leaf_from(from).expect("it is held");
             let of_family = |group: &GroupKey| *group >= from && group.family == family;
             let groups = shard.index.groups_of(leaf).map(|(group, _)| group).filter(of_family);
-            let groups: Vec<GroupKey> = groups.take(GROUPS_A_STEP).collect();
+            let mut groups: Vec<GroupKey> = groups.take(GROUPS_A_STEP).collect();
             let behind = shard.index.leaf_behind(leaf).filter(|behind| behind.family == family);
             let next = match groups[..] {
                 [.., last] if groups.len() == GROUPS_A_STEP => {
@@ -122,9 +126,11 @@ impl<W: World> Pool<W> {
                 _ => behind,
             };
             let end = next.map_or(Lba(VOLUME_BLOCKS_MAX), GroupKey::first_block);
-            for key in shard.buffer.keys(family, layer, from.first_block()..end) {
-                shard.set(key, None, &self.space.ledger);
-            }
+            let blocks = from.first_block()..end;
+            let (keys, rest) = shard.buffer.keys(family, layer, &blocks, UPDATES_A_STEP);
+            keys.into_iter().for_each(|key| shard.set(key, None, &self.space.ledger));
+            groups.retain(|group| rest.is_none_or(|rest| *group < rest));
+            let next = rest.or(next);
             for group in &groups {
                 let first = group.first_block();
                 shard.set_zero(family, layer, &(first..first.plus(GIB_BLOCKS)), &self.space.ledger);
@@ -143,3 +149,6 @@ impl<W: World> Pool<W> {
         self.requests.notify();
     }
 }
+
+#[cfg(test)]
+mod tests;

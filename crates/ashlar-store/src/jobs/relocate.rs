@@ -249,12 +249,13 @@ impl<W: World> Pool<W> {
     }
 
     async fn try_lane_step(self: &Rc<Self>, lane: &mut Lane) -> Relocated {
-        if !self.lane_may_go_on(lane) {
-            return Relocated::GivenUp;
-        }
         if lane.next_row == 0 {
             let chunks: Vec<ChunkAddr> = lane.places.iter().map(|place| place.chunk).collect();
             self.chunks_are_back(chunks).await;
+        }
+        // Not before: meanwhile the segment may have been freed, and another one have its number.
+        if !self.lane_may_go_on(lane) {
+            return Relocated::GivenUp;
         }
         match self.copy_rows(lane).await {
             Ok(Relocated::Whole) => self.arrive(lane).await,

@@ -57,6 +57,11 @@ impl<W: World> Drop for HeldForZeros<'_, W> {
 }
 
 impl<'a, W: World> Held<'a, W> {
+    /// Whether this was to hold the group, and its leaf cannot be read.
+    pub fn lacks(&self, shard: ShardId, group: GroupKey) -> bool {
+        self.shard == shard && self.unreadable.contains(&group)
+    }
+
     /// All groups, or why one cannot be held.
     pub fn all(mut self) -> Result<Self, IoError> {
         self.error.take().map_or(Ok(self), Err)
@@ -73,25 +78,25 @@ impl<W: World> Pool<W> {
         loop {
             let mut missing = self.with_shard(id, |shard| shard.index.missing(&held.groups));
             missing.retain(|leaf| !unread.contains(leaf));
+            // While these are read others may be written elsewhere: it asks anew where those are.
+            missing.truncate(PAGES_READ_AT_A_TIME);
             if missing.is_empty() {
                 break;
             }
-            for some in missing.chunks(PAGES_READ_AT_A_TIME) {
-                let read = join_all(some.iter().map(|(_, at)| self.leaf(*at))).await;
-                for ((key, at), read) in some.iter().zip(read) {
-                    match read {
-                        Ok(leaf) => {
-                            self.with_shard(id, |shard| shard.index.read(*key, *at, leaf.groups()))
-                        }
-                        // If it has been written elsewhere meanwhile, it is missing no more.
-                        Err(error) => {
-                            unread.push((*key, *at));
-                            held.error.get_or_insert(map_unreadable(error));
-                        }
+            let read = join_all(missing.iter().map(|(_, at)| self.leaf(*at))).await;
+            for ((key, at), read) in missing.into_iter().zip(read) {
+                match read {
+                    Ok(leaf) => {
+                        self.with_shard(id, |shard| shard.index.read(key, at, leaf.groups()));
+                    }
+                    // If it has been written elsewhere meanwhile, it is missing no more.
+                    Err(error) => {
+                        unread.push((key, at));
+                        held.error.get_or_insert(map_unreadable(error));
                     }
                 }
-                self.world.yield_now().await;
             }
+            self.world.yield_now().await;
         }
         held.unreadable = self.with_shard(id, |shard| {
             let is_stored =

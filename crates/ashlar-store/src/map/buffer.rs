@@ -189,12 +189,28 @@ impl Buffer {
         Some(before.value())
     }
 
-    /// The keys of `family` and `layer` in `blocks` that the buffer knows a value of, in order.
-    pub fn keys(&self, family: Family, layer: Layer, blocks: Range<Lba>) -> Vec<Key> {
-        self.known(family, layer, &blocks).collect()
+    /// The blocks of `blocks` that the buffer says something of, in order: those of the first groups
+    /// that together have `enough`, and the next group that has any.
+    pub fn keys(
+        &self,
+        family: Family,
+        layer: Layer,
+        blocks: &Range<Lba>,
+        enough: usize,
+    ) -> (Vec<Key>, Option<GroupKey>) {
+        let (mut keys, mut last) = (Vec::new(), None);
+        for key in self.known(family, layer, blocks) {
+            let group = GroupKey::of(family, key.lba);
+            if keys.len() >= enough && last != Some(group) {
+                return (keys, Some(group));
+            }
+            last = Some(group);
+            keys.push(key);
+        }
+        (keys, None)
     }
 
-    /// How many those are.
+    /// How many blocks of `blocks` the buffer says something of.
     pub fn count(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> usize {
         self.known(family, layer, blocks).count()
     }

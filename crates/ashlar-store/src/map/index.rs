@@ -7,7 +7,8 @@
 //!
 //! 1. Every group belongs to the last leaf whose key is not above it, or to none.
 //! 2. A leaf that is not in memory is where its pointer says, and has not changed.
-//! 3. A leaf without a pointer is in memory: it is new, or a checkpoint is writing it.
+//! 3. A leaf without a pointer is in memory: it is new, or a checkpoint is writing it. One that is
+//!    dirty and not among those that have changed is the rest of a leaf that is being cut.
 //! 4. A leaf in memory that is not dirty, has a pointer and no held group goes out of memory.
 
 pub mod nodes;
@@ -66,7 +67,7 @@ pub type LeafPage = (GroupKey, Vec<u8>);
 
 /// What has been cut off a leaf that has changed.
 #[derive(Default)]
-pub struct Cut {
+pub struct SplitOff {
     /// Its first groups, unless it has none. To be reported to [`Index::leaf_written`].
     pub page: Option<LeafPage>,
     /// The page that nothing needs any more.
@@ -349,7 +350,7 @@ impl Index {
     }
 
     /// Cuts a page off a leaf that has changed. What does not fit it becomes a leaf of its own.
-    pub fn cut(&mut self, key: GroupKey) -> Cut {
+    pub fn cut(&mut self, key: GroupKey) -> SplitOff {
         let is_held = self.is_held(key);
         let leaf = self.leaves.remove(&key).expect("a leaf that has changed stays until it is cut");
         let mut rest = leaf.content.expect("a leaf that has changed is in memory").groups;
@@ -362,7 +363,7 @@ impl Index {
             if is_held {
                 self.put_in_memory(key, GroupsBelow::default(), Content::default());
             }
-            return Cut { replaced: leaf.pointer, ..Cut::default() };
+            return SplitOff { replaced: leaf.pointer, ..SplitOff::default() };
         }
         let of_groups = groups.values().map(|runs| below(runs));
         let below = of_groups.reduce(GroupsBelow::and).unwrap_or_default();
@@ -380,7 +381,7 @@ impl Index {
                 self.unmerged.insert(rest_key);
             }
         }
-        Cut { page: Some(page), replaced: leaf.pointer, rest: rest_key }
+        SplitOff { page: Some(page), replaced: leaf.pointer, rest: rest_key }
     }
 
     /// A leaf that lies nowhere yet.

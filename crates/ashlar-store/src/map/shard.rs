@@ -139,7 +139,7 @@ impl Shard {
     /// The shard's blocks in `blocks` read as zeros from now on. Where a leaf is not in memory each
     /// block is an update.
     pub fn set_zero(&mut self, family: Family, layer: Layer, blocks: &Range<Lba>, ledger: &Ledger) {
-        for key in self.buffer.keys(family, layer, blocks.clone()) {
+        for key in self.buffer.keys(family, layer, blocks, usize::MAX).0 {
             self.set(key, None, ledger);
         }
         let last = GroupKey::of(family, Lba(blocks.end.0 - 1)).gib;

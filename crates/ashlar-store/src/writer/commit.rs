@@ -9,6 +9,7 @@ use crate::space::capacity::Request;
 use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::{IN_FLIGHT_MAX, Item, Room};
+use crate::writer::zeroing::Admitted;
 use ashlar_block::{Cause, IoError, Lba, World};
 use ashlar_format::header::{RECORDS_MAX, RecordKind};
 use ashlar_format::ids::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
@@ -19,7 +20,7 @@ mod answers;
 mod queue;
 
 pub(crate) use answers::Ticket;
-use queue::{Answer, Submitted, Unit, stored_bytes};
+use queue::{Answer, Submitted, Unit, Waiters, stored_bytes};
 pub(crate) use queue::{CommitQueue, occupancy};
 
 /// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
@@ -41,7 +42,8 @@ fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
 impl<W: World> Pool<W> {
     /// Commits `items`, at most [`unit_blocks_max`](crate::writer::batch::unit_blocks_max), as one:
     /// durable and in the maps when it returns.
-    pub async fn commit(&self, items: Recycled<Item>) -> Answer {
+    /// Zeros among them have been `admitted`.
+    pub async fn commit(&self, items: Recycled<Item>, admitted: Option<Admitted>) -> Answer {
         self.halt.check()?;
         let room = Room::default().with(&items);
         if !room.surely_fits(1, self.identity.segment_rows) {
@@ -57,7 +59,7 @@ impl<W: World> Pool<W> {
             .set(self.writer.commit.pending_bytes.get() + stored_bytes(&items));
         let (ticket, answer) = self.writer.commit.answers.expect();
         let hot = self.is_hot(&items);
-        self.writer.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket });
+        self.writer.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket, admitted });
         self.writer.commit.notify();
         answer.await
     }
@@ -180,9 +182,9 @@ impl<W: World> Pool<W> {
         room: Room,
         claim: Claim,
     ) -> Result<(Submitted, Appended), WindowEmpty> {
-        let mut tickets = self.writer.lists.tickets.list();
+        let mut waiters = Waiters::new(self.writer.lists.tickets.list());
         let mut take = |room: BatchRoom, items: &mut Vec<Item>| {
-            self.writer.commit.take(hot, room, items, &mut tickets)
+            self.writer.commit.take(hot, room, items, &mut waiters)
         };
         let mut stream = choose_stream(room, hot, self.fresh_batch_room(StreamId::Cold).data);
         let mut appended = self.try_append(stream, claim, &mut take).await;
@@ -193,7 +195,7 @@ impl<W: World> Pool<W> {
             appended = self.try_append(stream, claim, &mut take).await;
         }
         let appended = appended?;
-        Ok((Submitted { lsn: appended.lsn, stream, hot, tickets, done: None }, appended))
+        Ok((Submitted { lsn: appended.lsn, stream, hot, waiters, done: None }, appended))
     }
 
     /// Does what waits without a record of its own: a checkpoint makes it durable. A pool in which
@@ -278,7 +280,8 @@ impl<W: World> Pool<W> {
         }
         self.published(done.lsn);
         self.content_changed(records);
-        batch.tickets.iter().for_each(|ticket| self.writer.commit.answers.answer(*ticket, Ok(())));
+        let tickets = &batch.waiters.tickets;
+        tickets.iter().for_each(|ticket| self.writer.commit.answers.answer(*ticket, Ok(())));
         self.stripe_if_full();
         self.requests.written(self.fresh_entries());
     }

@@ -220,7 +220,9 @@ impl<W: World> Pool<W> {
     }
 
     /// Appends pages of the map and returns where they are, once they are written. They count as
-    /// named from then on; only a root makes them matter.
+    /// named then; only a root makes them matter. A segment that has been sealed meanwhile looks
+    /// empty until they do: that no checkpoint is noted in between is upkeep's, which does one thing
+    /// after the other.
     pub async fn append_pages(
         &self,
         claim: Claim,

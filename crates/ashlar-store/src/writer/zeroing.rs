@@ -7,12 +7,14 @@
 //! pool, and so would each start after it.
 
 use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use ashlar_block::{IoError, Lba, World};
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
 use futures_util::future::join_all;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::lookup::hold::gibs_of;
 use crate::map::shard::HIDDEN_SINGLY_MAX;
@@ -35,10 +37,14 @@ const LOOK_UP_BLOCKS: usize = 4096;
 /// Updates of all zeros on their way: they may be applied in one turn, in which hosts wait.
 const UPDATES_MAX: usize = 32 << 10;
 
+/// Updates that zeros may make. Who waits for the zeros has this, and each unit of them: that is in
+/// the maps one day, also where its host has gone. When all have dropped it, others may make them.
+pub(crate) type Admitted = Rc<OwnedSemaphorePermit>;
+
 /// The updates that zeros on their way may make.
 pub(crate) struct Updates {
     max: u32,
-    left: Semaphore,
+    left: Arc<Semaphore>,
     /// Ranges that may be looked at.
     ranges: Semaphore,
 }
@@ -48,16 +54,15 @@ impl Updates {
         let max = u32::try_from(max).unwrap_or(u32::MAX);
         Updates {
             max,
-            left: Semaphore::new(max as usize),
+            left: Arc::new(Semaphore::new(max as usize)),
             ranges: Semaphore::new(RANGES_AT_A_TIME),
         }
     }
 
-    /// Returns when so many, or as many as there may be, are nobody else's. They are its own until
-    /// the result is dropped.
-    async fn take(&self, updates: usize) -> SemaphorePermit<'_> {
+    /// Returns when so many, or as many as there may be, are nobody else's.
+    async fn take(&self, updates: usize) -> Admitted {
         let wanted = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
-        self.left.acquire_many(wanted).await.expect("it is never closed")
+        Rc::new(self.left.clone().acquire_many_owned(wanted).await.expect("it is never closed"))
     }
 }
 
@@ -121,17 +126,17 @@ impl<W: World> Pool<W> {
     }
 
     async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
-        let zero = |part: &Range<Lba>| {
+        let zero = |part: &Range<Lba>, admitted: &Admitted| {
             let kind = RecordKind::ZeroRange { blocks: part.end.0 - part.start.0 };
             let mut items = self.writer.lists.items.list();
             items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
-            self.commit(items)
+            self.commit(items, Some(admitted.clone()))
         };
         for portion in
             self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty())
         {
-            let _updates = self.admit_zeros(portion.updates).await?;
-            join_all(portion.parts.iter().map(zero))
+            let admitted = self.admit_zeros(portion.updates).await?;
+            join_all(portion.parts.iter().map(|part| zero(part, &admitted)))
                 .await
                 .into_iter()
                 .collect::<Result<(), IoError>>()?;
@@ -146,20 +151,20 @@ impl<W: World> Pool<W> {
         Ok(())
     }
 
-    /// Returns when zeros that make so many updates of the map may be committed. Others may wait
-    /// until the result is dropped.
-    pub async fn admit_zeros(&self, updates: usize) -> Result<SemaphorePermit<'_>, IoError> {
+    /// Returns when zeros that make so many updates of the map may be committed, with the result.
+    pub async fn admit_zeros(&self, updates: usize) -> Result<Admitted, IoError> {
         let taken = self.zero_updates().take(updates).await;
         self.while_there_is_room(self.wait_for_deltas()).await?;
         Ok(taken)
     }
 
-    /// Returns when a write of `bytes` of data and of `zeros` blocks of zeros may be committed.
+    /// Returns when a write of `bytes` of data and of `zeros` blocks of zeros may be committed,
+    /// with the result.
     pub async fn admit_blocks(
         &self,
         bytes: u64,
         zeros: usize,
-    ) -> Result<Option<SemaphorePermit<'_>>, IoError> {
+    ) -> Result<Option<Admitted>, IoError> {
         if bytes == 0 {
             return Ok(Some(self.admit_zeros(zeros).await?));
         }

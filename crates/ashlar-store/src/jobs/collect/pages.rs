@@ -37,6 +37,15 @@ struct MapPage {
 }
 
 impl MapPage {
+    /// Whether the map may name another place of it: not that of a run whose group is not held,
+    /// because its leaf cannot be read.
+    fn may_move<W: World>(&self, held: &[Held<'_, W>]) -> bool {
+        match self.owner {
+            PageOwner::Run(group) => !held.iter().any(|held| held.lacks(self.shard, group)),
+            PageOwner::Leaf(_) | PageOwner::Deltas => true,
+        }
+    }
+
     fn copy(&self, bytes: Vec<u8>) -> NewPage {
         let (kind, group) = match self.owner {
             PageOwner::Run(group) => (PageKind::Map, group),
@@ -102,9 +111,10 @@ impl<W: World> Pool<W> {
             let named = join_all(records.iter().map(|record| self.named_page(record))).await;
             let (pages, errors): (Vec<_>, Vec<_>) = named.into_iter().partition(Result::is_ok);
             unread.meets(errors.into_iter().filter_map(Result::err).collect())?;
-            let pages: Vec<MapPage> =
+            let mut pages: Vec<_> =
                 pages.into_iter().filter_map(|page| page.ok().flatten()).collect();
-            let _held = self.hold_owners(&pages, &mut unread).await?;
+            let held = self.hold_owners(&pages, &mut unread).await?;
+            pages.retain(|page: &MapPage| page.may_move(&held));
             self.move_pages(&pages, claim, &mut unread).await?;
         }
         emptying.unread.is_all()?;

@@ -146,7 +146,25 @@ fn keys_of_a_range_are_found_in_all_parts_once() {
     buffer.freeze();
     buffer.set(key(2), at(3), || false);
     buffer.set(key(5), at(5), || false);
-    assert_eq!(buffer.keys(Family(1), Layer(0), Lba(1)..Lba(5)), [key(1), key(2)]);
+    assert_eq!(
+        buffer.keys(Family(1), Layer(0), &(Lba(1)..Lba(5)), 9),
+        (vec![key(1), key(2)], None)
+    );
+}
+
+#[test]
+fn keys_of_a_range_are_those_of_whole_groups_until_there_are_enough() {
+    let mut buffer = Buffer::default();
+    for block in [0, 1, GIB_BLOCKS, GIB_BLOCKS + 1, 4 * GIB_BLOCKS] {
+        buffer.set(key(block), at(1), || false);
+    }
+    let keys = |enough| {
+        let (keys, next) = buffer.keys(Family(1), Layer(0), &(Lba(0)..Lba(5 * GIB_BLOCKS)), enough);
+        (keys.len(), next.map(|group| group.gib))
+    };
+    assert_eq!([1, 2].map(keys), [(2, Some(1)); 2]);
+    assert_eq!([3, 4].map(keys), [(4, Some(4)); 2]);
+    assert_eq!(keys(5), (5, None));
 }
 
 /// The same rules with nothing but maps, one for each way that an update may have come.
@@ -278,7 +296,7 @@ proptest! {
             let held = buffer.groups_that_hold(Family(1), Layer(1), &part);
             prop_assert_eq!(held.collect::<Vec<_>>(), groups.into_iter().collect::<Vec<_>>());
             let keys: Vec<Key> = plain.newest().into_keys().filter(|key| (key.family, key.layer) == (Family(1), Layer(1))).collect();
-            prop_assert_eq!(buffer.keys(Family(1), Layer(1), all), keys);
+            prop_assert_eq!(buffer.keys(Family(1), Layer(1), &all, usize::MAX), (keys, None));
         }
     }
 }

@@ -25,10 +25,15 @@ impl Drop for Pin {
     }
 }
 
-/// Pins a segment for as long as the result lives. `None` if it does not exist.
+/// Pins a segment for as long as the result lives. `None` if it does not exist, or if nothing lives
+/// in it and a checkpoint is on its way, which may be about to free it.
 pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<Geometry>)> {
     let mut all = segments.borrow_mut();
+    let is_noted = all.is_noted();
     let segment = all.entries.get_mut(id)?;
+    if is_noted && segment.is_empty() {
+        return None;
+    }
     segment.pins += 1;
     let geometry = segment.geometry.clone();
     Some((Pin { segments: segments.clone(), id }, geometry))

@@ -208,3 +208,22 @@ fn what_is_kept_for_the_table_is_no_part_of_the_window_of_hosts() {
     };
     assert_eq!(opened_and_low(0), opened_and_low(40));
 }
+
+/// A hold read leaves in two rounds. Meanwhile collection moved one of the second round, and a
+/// checkpoint noted the segment that it had been in: the read pinned it, and the checkpoint found
+/// that it was about to free a segment that was being read.
+#[test]
+fn nobody_pins_a_segment_that_a_checkpoint_may_be_about_to_free() {
+    let mut all = segments();
+    let added = all.form_window(Shape::Striped, 9, &DRIVES, Lsn(64));
+    all.window_durable(Shape::Striped, added);
+    let ids = [(); 2].map(|()| open(&mut all, Claim::Host).expect("there are nine"));
+    all.seal(ids[0], 0);
+    let all = Rc::new(RefCell::new(all));
+    let are_pinned = || ids.map(|id| pin(&all, id).is_some());
+    assert_eq!(are_pinned(), [true, true]);
+    all.borrow_mut().note();
+    assert_eq!(are_pinned(), [false, true], "nothing lives in what is sealed");
+    all.borrow_mut().end_note();
+    assert_eq!(are_pinned(), [true, true]);
+}

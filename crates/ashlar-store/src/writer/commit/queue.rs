@@ -13,6 +13,7 @@ use crate::base::recycle::Recycled;
 use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId};
 use crate::writer::batch::{Item, Room};
+use crate::writer::zeroing::Admitted;
 
 pub(crate) type Answer = Result<(), IoError>;
 
@@ -21,6 +22,8 @@ pub(super) struct Unit {
     pub(super) items: Recycled<Item>,
     pub(super) hot: bool,
     pub(super) ticket: Ticket,
+    /// Updates that its zeros may make.
+    pub(super) admitted: Option<Admitted>,
 }
 
 impl Unit {
@@ -29,13 +32,25 @@ impl Unit {
     }
 }
 
+/// What a batch has of its units beside their items.
+pub(super) struct Waiters {
+    pub(super) tickets: Recycled<Ticket>,
+    /// Kept until the batch is in the maps.
+    admitted: Vec<Admitted>,
+}
+
+impl Waiters {
+    pub(super) fn new(tickets: Recycled<Ticket>) -> Self {
+        Waiters { tickets, admitted: Vec::new() }
+    }
+}
+
 /// A batch of units that has its number. Batches publish in order.
 pub(super) struct Submitted {
     pub(super) lsn: Lsn,
     pub(super) stream: StreamId,
     pub(super) hot: bool,
-    /// Of its units.
-    pub(super) tickets: Recycled<Ticket>,
+    pub(super) waiters: Waiters,
     /// Here once the batch is durable.
     pub(super) done: Option<Appended>,
 }
@@ -90,7 +105,7 @@ impl CommitQueue {
     pub fn answer_all(&self, error: &IoError) {
         self.refuse(|_| true, error);
         let mut submitted = self.submitted.borrow_mut();
-        for ticket in submitted.iter_mut().flat_map(|batch| batch.tickets.drain(..)) {
+        for ticket in submitted.iter_mut().flat_map(|batch| batch.waiters.tickets.drain(..)) {
             self.answers.answer(ticket, Err(error.clone()));
         }
     }
@@ -142,7 +157,7 @@ impl CommitQueue {
         hot: bool,
         batch: BatchRoom,
         items: &mut Vec<Item>,
-        tickets: &mut Vec<Ticket>,
+        waiters: &mut Waiters,
     ) {
         let mut waiting = self.waiting.borrow_mut();
         let (mut selection, mut room) = (Selection::of(hot), Room::default());
@@ -159,7 +174,8 @@ impl CommitQueue {
             }
             room = with_it;
             items.append(&mut unit.items);
-            tickets.push(unit.ticket);
+            waiters.tickets.push(unit.ticket);
+            waiters.admitted.extend(unit.admitted);
         }
         passed_over.into_iter().rev().for_each(|unit| waiting.push_front(unit));
         self.waiting_room.set(self.waiting_room.get().without(room));

@@ -32,7 +32,7 @@ fn submit(pool: &Pool<StillWorld>) -> Appended {
     let mut items = pool.writer.lists.items.list();
     let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
     items.extend(compress_blocks(&data, true).map(item));
-    let answer = pin!(pool.commit(items)).poll(&mut Context::from_waker(Waker::noop()));
+    let answer = pin!(pool.commit(items, None)).poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(answer, Poll::Pending));
     let (submitted, appended) = at_once(pool.append_next()).expect("it waits");
     pool.writer.commit.submitted.borrow_mut().push_back(submitted);
@@ -73,4 +73,23 @@ fn a_write_is_there_while_its_volume_is() {
     add_volume(&pool);
     at_once(pool.finish_batch(submit(&pool)));
     assert_eq!(pool.space.ledger.usage(KEY.family).blocks, 1);
+}
+
+/// Hosts that went away and came back had more zeros wait than a checkpoint had room for.
+#[test]
+fn zeros_whose_host_has_gone_count_until_they_are_in_the_maps() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    let admitted = at_once(pool.admit_zeros(usize::MAX)).expect("nothing waits");
+    let mut items = pool.writer.lists.items.list();
+    items.push(Item { kind: RecordKind::ZeroRange { blocks: 5 }, key: KEY, fragment: None });
+    let mut context = Context::from_waker(Waker::noop());
+    let mut gone = Box::pin(pool.commit(items, Some(admitted)));
+    assert!(gone.as_mut().poll(&mut context).is_pending());
+    drop(gone);
+    let mut next = Box::pin(pool.admit_zeros(1));
+    assert!(next.as_mut().poll(&mut context).is_pending());
+    let (submitted, _) = at_once(pool.append_next()).expect("it waits");
+    assert!(next.as_mut().poll(&mut context).is_pending());
+    drop(submitted);
+    assert!(next.as_mut().poll(&mut context).is_ready());
 }

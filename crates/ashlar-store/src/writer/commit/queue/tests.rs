@@ -25,7 +25,7 @@ fn zeros() -> Unit {
 fn unit(item: Item, hot: bool) -> Unit {
     let mut items = Recycler::default().list();
     items.push(item);
-    Unit { items, hot, ticket: Answers::default().expect().0 }
+    Unit { items, hot, ticket: Answers::default().expect().0, admitted: None }
 }
 
 fn queue(waiting: Vec<Unit>) -> CommitQueue {
@@ -37,9 +37,9 @@ fn queue(waiting: Vec<Unit>) -> CommitQueue {
 /// What is taken of the units, by their heat (`None`: zeros), and what goes on waiting.
 fn taken(waiting: Vec<Unit>, hot: bool, batch: BatchRoom) -> [Vec<Option<bool>>; 2] {
     let queue = queue(waiting);
-    let (mut items, mut tickets) = (Vec::new(), Vec::new());
-    queue.take(hot, batch, &mut items, &mut tickets);
-    assert_eq!(items.len(), tickets.len(), "each unit here has one item");
+    let (mut items, mut waiters) = (Vec::new(), Waiters::new(Recycler::default().list()));
+    queue.take(hot, batch, &mut items, &mut waiters);
+    assert_eq!(items.len(), waiters.tickets.len(), "each unit here has one item");
     let taken = items.iter().map(|item| item.fragment.is_some().then_some(hot)).collect();
     let sort = |unit: &Unit| (!unit.stores_nothing()).then_some(unit.hot);
     let left: VecDeque<Unit> = queue.waiting.take();
