@@ -2,7 +2,8 @@
 
 use std::ops::AddAssign;
 
-use ashlar_store::Activity;
+use ashlar_raid::Failure;
+use ashlar_store::{Activity, DriveCondition, DriveStatus};
 
 use crate::fault::ByFault;
 use crate::platter::CorruptionCounts;
@@ -99,6 +100,17 @@ impl Outcome {
         nth.into_iter().for_each(|nth| self.cuts_during[nth] += 1);
     }
 
+    /// Notes what drives were given up for.
+    pub fn note_failures(&mut self, drives: &[DriveStatus]) {
+        for drive in drives {
+            match drive.condition {
+                DriveCondition::Failed(Failure::TooManyFaults { .. }) => self.drives_faulty += 1,
+                DriveCondition::Failed(Failure::Silent { .. }) => self.drives_silent += 1,
+                _ => {}
+            }
+        }
+    }
+
     /// How often the power was cut while upkeep did what.
     pub fn cuts_by_activity(&self) -> impl Iterator<Item = (Activity, u64)> {
         Activity::ALL.into_iter().zip(self.cuts_during)
@@ -129,7 +141,14 @@ impl Outcome {
         lacks.extend(
             faults.filter_map(|(fault, times)| few(&format!("a {fault:?}"), times, FAULTS_MIN)),
         );
-        let others = [
+        let once = self.needed_once().into_iter();
+        lacks.extend(once.filter_map(|(what, times)| few(what, times, 1)));
+        lacks
+    }
+
+    /// What a long run has to have met at least once, and how often it has.
+    fn needed_once(&self) -> [(&'static str, u64); 20] {
+        [
             ("a cut in recovery", self.recovery_cuts),
             ("a cut in creation", self.creation_cuts),
             ("a drive too many away", self.overdrawn_refusals),
@@ -150,9 +169,7 @@ impl Outcome {
             ("a corrupt sector that was repaired in place", self.corruption.repaired),
             ("a corrupt sector that was overwritten", self.corruption.overwritten),
             ("a corrupt sector that a scrub had to find", self.corrupt_alive),
-        ];
-        lacks.extend(others.into_iter().filter_map(|(what, times)| few(what, times, 1)));
-        lacks
+        ]
     }
 }
 

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{Clock, Nanos, XorShift};
-use ashlar_raid::Failure;
 use ashlar_store::{DriveCondition, DriveStatus, OpenError, PoolStatus, create};
 
 use crate::coverage::Coverage;
@@ -332,15 +331,7 @@ impl Scenario {
             outcome.corrupt_reads_corrected += status.counters.corrupt_reads_corrected;
             outcome.sectors_repaired += status.counters.sectors_repaired;
             outcome.drives_lost += lost.len() as u64;
-            for drive in &status.drives {
-                match drive.condition {
-                    DriveCondition::Failed(Failure::TooManyFaults { .. }) => {
-                        outcome.drives_faulty += 1
-                    }
-                    DriveCondition::Failed(Failure::Silent { .. }) => outcome.drives_silent += 1,
-                    _ => {}
-                }
-            }
+            outcome.note_failures(&status.drives);
             outcome.columns_restored += status.counters.columns_restored;
             outcome.columns_moved += status.counters.columns_moved;
             outcome.drives_removed += self.drives.removed(&held);

@@ -254,7 +254,7 @@ pub(crate) fn verdict<D: Device>(root: &Root, drive: &Known<D>) -> MemberVerdict
 pub(crate) fn tell_verdict<D: Device>(
     drive: &Known<D>,
     verdict: MemberVerdict,
-    newest: RootGeneration,
+    RootGeneration(newest): RootGeneration,
     findings: &Findings,
 ) {
     let own = drive.own().map_or("no root".to_owned(), |own| format!("root {}", own.generation.0));
@@ -263,24 +263,19 @@ pub(crate) fn tell_verdict<D: Device>(
         MemberVerdict::Stale => (
             Kind::DriveStale,
             format!(
-                "it has {own}, and the pool has gone on to root {}: what it holds is old",
-                newest.0
+                "it has {own}, and the pool has gone on to root {newest}: what it holds is old"
             ),
         ),
         MemberVerdict::Diverged => (
             Kind::DriveStale,
             format!(
-                "it has {own} of another line than root {}: a machine used it without the other \
-                 drives",
-                newest.0
+                "it has {own} of another line than root {newest}: a machine used it without the \
+                 other drives"
             ),
         ),
         MemberVerdict::NoMember => (
             Kind::DriveForeign,
-            format!(
-                "root {} of the pool does not know it, or not any more; leave it out",
-                newest.0
-            ),
+            format!("root {newest} of the pool does not know it, or not any more; leave it out"),
         ),
         MemberVerdict::Foreign => (
             Kind::DriveForeign,

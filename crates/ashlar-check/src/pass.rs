@@ -221,6 +221,12 @@ impl<D: Device> Pass<'_, D> {
     fn tell_looked(&self, looked: &Looked) {
         let mut wrong = looked.wrong.clone();
         wrong.sort_unstable();
+        self.tell_wrong(&wrong);
+        looked.lost.iter().for_each(|location| self.tell_lost(*location));
+    }
+
+    /// Tells of wrong sectors, of those in a row at once.
+    fn tell_wrong(&self, wrong: &[Wrong]) {
         let is_next = |one: &Wrong, next: &Wrong| {
             let same = |of: &Wrong| (of.column, of.kind, of.is_unreadable, of.is_lost);
             same(one) == same(next) && one.row + 1 == next.row
@@ -240,25 +246,19 @@ impl<D: Device> Pass<'_, D> {
             let chunk = self.geometry.columns[first.column];
             self.pool.tell(first.kind, chunk, first.row, run.len() as u32, first.is_lost, &text);
         }
-        for location in &looked.lost {
-            let is_named =
-                self.places.binary_search_by_key(location, |place| place.location).is_ok();
-            let what =
-                if is_named { "which the maps name" } else { "which nothing names any more" };
-            let text = format!("{}, {what}, can neither be read nor restored", shown(*location));
-            let (chunk, sectors) = (self.geometry.columns[location.column()], location.sectors());
-            if self.pool.member(chunk.drive).is_none() {
-                self.pool.tell(
-                    Kind::Fragment,
-                    chunk,
-                    sectors.start,
-                    sectors.len() as u32,
-                    true,
-                    &text,
-                );
-            } else if is_named {
-                self.pool.findings.add_of_pool(Kind::Fragment, text);
-            }
+    }
+
+    /// Tells of a fragment that no combination of what is there gives back.
+    fn tell_lost(&self, location: Location) {
+        let is_named = self.places.binary_search_by_key(&location, |place| place.location).is_ok();
+        let what = if is_named { "which the maps name" } else { "which nothing names any more" };
+        let text = format!("{}, {what}, can neither be read nor restored", shown(location));
+        let (chunk, sectors) = (self.geometry.columns[location.column()], location.sectors());
+        if self.pool.member(chunk.drive).is_none() {
+            let (first, count) = (sectors.start, sectors.len() as u32);
+            self.pool.tell(Kind::Fragment, chunk, first, count, true, &text);
+        } else if is_named {
+            self.pool.findings.add_of_pool(Kind::Fragment, text);
         }
     }
 

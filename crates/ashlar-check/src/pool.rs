@@ -144,9 +144,7 @@ impl<D: Device> Pool<D> {
         if let Some(own) = own.as_ref().filter(|own| is_right(own)) {
             return Had::AsItIs(own[within].to_vec());
         }
-        let restored = self.restored(geometry, location, is_right).await;
-        let is_there = self.member(chunk.drive).is_some();
-        let Some(restored) = restored else {
+        let Some(restored) = self.restored(geometry, location, is_right).await else {
             let text = format!("{what} ({place}) can neither be read nor restored");
             self.tell(kind, chunk, rows.start, rows.len() as u32, true, &text);
             return Had::Not;
@@ -154,6 +152,7 @@ impl<D: Device> Pool<D> {
         let text = format!(
             "{what} ({place}) is wrong or cannot be read here, and was restored from parity"
         );
+        let is_there = self.member(chunk.drive).is_some();
         let sectors = restored.chunks(SECTOR_BYTES).zip(rows);
         for (nth, (sector, row)) in sectors.enumerate().filter(|_| is_there) {
             let is_same = own

@@ -56,13 +56,34 @@ pub(crate) async fn load<D: Device>(pool: &Pool<D>) -> Option<Table> {
 
 /// The first table of the newest root, from any drive. Tells of drives that do not have it.
 async fn first_table<D: Device>(pool: &Pool<D>) -> Option<FirstTable> {
-    let root = &pool.root.table;
-    let offset = Superblock::table_offset(root.area);
-    if root.bytes > TABLE_AREA_BYTES {
-        pool.findings
-            .add_of_pool(Kind::Root, format!("its first table has {} bytes: too many", root.bytes));
+    let bytes = pool.root.table.bytes;
+    if bytes > TABLE_AREA_BYTES {
+        let text = format!("its first table has {bytes} bytes: too many");
+        pool.findings.add_of_pool(Kind::Root, text);
         return None;
     }
+    let good = first_table_bytes(pool).await;
+    let table = good.and_then(|bytes| decode_first_table(&bytes).ok());
+    if table.is_none() {
+        let text =
+            "no drive has the first table of the newest root: nothing of the pool can be found";
+        pool.findings.add(Finding {
+            kind: Kind::FirstTable,
+            drive: None,
+            name: String::new(),
+            offset: None,
+            bytes: 0,
+            is_lost: true,
+            text: text.to_owned(),
+        });
+    }
+    table
+}
+
+/// Reads it from every drive, and returns what has the checksum of the root.
+async fn first_table_bytes<D: Device>(pool: &Pool<D>) -> Option<Vec<u8>> {
+    let root = &pool.root.table;
+    let offset = Superblock::table_offset(root.area);
     let bytes = (root.bytes as usize).next_multiple_of(SECTOR_BYTES);
     let reads = pool.members().map(|(drive, member)| async move {
         let (read, buf) = member.device.read(offset, AlignedBuf::stale(bytes)).await;
@@ -85,23 +106,7 @@ async fn first_table<D: Device>(pool: &Pool<D>) -> Option<FirstTable> {
             }),
         }
     }
-    let table = good.and_then(|bytes| decode_first_table(&bytes).ok());
-    if table.is_none() {
-        let text =
-            "no drive has the first table of the newest root: nothing of the pool can be found";
-        let (kind, drive, name) = (Kind::FirstTable, None, String::new());
-        let text = text.to_owned();
-        pool.findings.add(Finding {
-            kind,
-            drive,
-            name,
-            offset: None,
-            bytes: 0,
-            is_lost: true,
-            text,
-        });
-    }
-    table
+    good
 }
 
 struct Loader<'a, D> {
@@ -178,19 +183,13 @@ impl<D: Device> Loader<'_, D> {
                 );
                 continue;
             }
-            let bits = chunks.entry(column.drive).or_default();
-            let (word, bit) = (column.chunk as usize / 64, 1u64 << (column.chunk % 64));
-            if bits.len() <= word {
-                bits.resize(word + 1, 0);
-            }
-            if bits[word] & bit != 0 {
+            if !claim(chunks.entry(column.drive).or_default(), column.chunk) {
                 let text = format!(
                     "chunk {} is claimed by {} and by another segment",
                     column.chunk, entry.id
                 );
                 tell(Kind::ChunkTwice, text);
             }
-            bits[word] |= bit;
         }
     }
 
@@ -302,6 +301,17 @@ impl<D: Device> Loader<'_, D> {
             Had::Not => None,
         }
     }
+}
+
+/// Claims a chunk. False: some segment has it already.
+fn claim(claimed: &mut Vec<u64>, chunk: u32) -> bool {
+    let (word, bit) = (chunk as usize / 64, 1u64 << (chunk % 64));
+    if claimed.len() <= word {
+        claimed.resize(word + 1, 0);
+    }
+    let is_free = claimed[word] & bit == 0;
+    claimed[word] |= bit;
+    is_free
 }
 
 /// Tells of a root that says less parity is used up than is.

@@ -189,12 +189,7 @@ impl Root {
         let (table, parity_used) = take_table(&mut r)?;
         let (next_lsn, replay_floor) = take_lsns(&mut r)?;
         let members = (0..r.u16()?).map(|_| take_member(&mut r)).collect::<Result<_, _>>()?;
-        let take_start = |r: &mut Reader<'_>| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?)));
-        let line =
-            (0..r.u16()?).map(|_| take_start(&mut r)).collect::<Result<Vec<_>, Malformed>>()?;
-        if line.is_empty() {
-            return Err(r.malformed());
-        }
+        let line = take_line(&mut r)?;
         let catalog = take_pointer(&mut r)?;
         let shards = (0..r.u16()?).map(|_| take_shard(&mut r)).collect::<Result<_, _>>()?;
         Ok(Root {
@@ -280,6 +275,17 @@ fn take_member(r: &mut Reader<'_>) -> Result<MemberRecord, Malformed> {
     }
     let since = RootGeneration(since & !(FLAG_MADE_GOOD | FLAG_GIVEN_UP));
     Ok(MemberRecord { drive, uuid, state, made_good, given_up, since, parity_used: r.u8()? })
+}
+
+/// The incarnations of the line: at least the one that wrote the root.
+fn take_line(r: &mut Reader<'_>) -> Result<Vec<(Incarnation, RootGeneration)>, Malformed> {
+    let count = r.u16()?;
+    let take_start = |_| Ok((Incarnation(r.u64()?), RootGeneration(r.u64()?)));
+    let line: Vec<_> = (0..count).map(take_start).collect::<Result<_, Malformed>>()?;
+    if line.is_empty() {
+        return Err(r.malformed());
+    }
+    Ok(line)
 }
 
 fn flags(member: &MemberRecord) -> u64 {

@@ -492,3 +492,6 @@ fn kind_code(kind: SegmentKind) -> u8 {
         SegmentKind::Table => 4,
     }
 }
+
+#[cfg(test)]
+mod tests;

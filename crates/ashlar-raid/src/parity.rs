@@ -121,13 +121,7 @@ fn solve(
     let parities: Few =
         chosen.iter().filter_map(|column| column.checked_sub(data_columns)).collect();
     let missing: Few = (0..data_columns).filter(|column| !chosen.contains(column)).collect();
-    let mut matrix = Square::default();
-    for (row, parity) in matrix.iter_mut().zip(&parities) {
-        row.iter_mut()
-            .zip(&missing)
-            .for_each(|(value, column)| *value = coefficient(*parity, *column));
-    }
-    let inverse = invert(matrix, missing.len());
+    let inverse = invert(parts_of(&parities, &missing), missing.len());
     let missing_of = |nth: usize, column: usize| match column.checked_sub(data_columns) {
         Some(parity) => parities
             .iter()
@@ -161,6 +155,17 @@ fn solve(
 type Few = SmallVec<[usize; PARITY_MAX]>;
 /// A matrix of which the first rows and columns are used.
 type Square = [[u8; PARITY_MAX]; PARITY_MAX];
+
+/// What the parities have of the missing columns: an equation in each row.
+fn parts_of(parities: &Few, missing: &Few) -> Square {
+    let mut matrix = Square::default();
+    for (row, parity) in matrix.iter_mut().zip(parities) {
+        for (value, column) in row.iter_mut().zip(missing) {
+            *value = coefficient(*parity, *column);
+        }
+    }
+    matrix
+}
 
 fn sum(values: impl Iterator<Item = u8>) -> u8 {
     values.fold(0, |sum, value| sum ^ value)

@@ -65,6 +65,16 @@ impl Merged {
         });
     }
 
+    /// Takes out what one run says in the place of all. There is no older run from which an absence
+    /// would have to hide something.
+    fn take_entries(&mut self) -> Vec<PageEntry> {
+        std::mem::take(&mut self.values)
+            .into_iter()
+            .filter(|(_, value)| value.is_some())
+            .map(|((block, layer), value)| PageEntry { block, layer, value })
+            .collect()
+    }
+
     /// Adds a page of the next older run.
     fn add_page(&mut self, entries: &[PageEntry]) {
         for entry in entries {
@@ -272,12 +282,7 @@ impl<W: World> Pool<W> {
             merged.hide(|key| shard.buffer.get(key).is_some(), group);
             shard.buffer.settled_absences(&group)
         });
-        let entries: Vec<PageEntry> = merged
-            .values
-            .into_iter()
-            .filter(|(_, value)| value.is_some())
-            .map(|((block, layer), value)| PageEntry { block, layer, value })
-            .collect();
+        let entries = merged.take_entries();
         let written = if entries.is_empty() {
             None
         } else {

@@ -212,12 +212,17 @@ impl<W: World> Pool<W> {
             // What is on its way may be what a root is to say.
             Next::Nothing if self.jobs.relocation.lanes() > 0 => None,
             Next::Nothing => {
-                let is_settled = self.jobs.relocation.is_settled()
-                    && !self.jobs.rebuild.queue.borrow().found_empty()
-                    && !could_release(segments, unreleased);
-                (!is_settled).then_some(RebuildTask::Settle)
+                self.has_to_settle(segments, unreleased).then_some(RebuildTask::Settle)
             }
         }
+    }
+
+    /// Whether the next root has news of the rebuild: where columns are, that a segment is free, or
+    /// that a drive is released.
+    fn has_to_settle(&self, segments: &Segments, unreleased: &[DriveId]) -> bool {
+        !self.jobs.relocation.is_settled()
+            || self.jobs.rebuild.queue.borrow().found_empty()
+            || could_release(segments, unreleased)
     }
 
     /// When to look again at what of lost drives cannot be restored yet, for a reason that passes.

@@ -165,14 +165,7 @@ impl<W: World> Pool<W> {
         let held = self.claim(&record, &found).await?;
         let FoundDrive { superblock, device } = found;
         let superblock = self.renamed(superblock)?;
-        // Where it fails or is not waited for it may be written all the same, and the drive then
-        // has the new identity.
-        self.membership.renamings.borrow_mut().insert(superblock.drive_uuid, record.uuid);
-        self.is_still_held().await?;
-        let written = write_superblock(&device, &superblock);
-        within(&self.world, OPEN_ANSWER_MAX, written)
-            .await
-            .ok_or(RejoinError::NoAnswer(drive))??;
+        self.write_renamed(&record, &device, &superblock).await?;
         let columns = self.columns_held(drive, &held).await;
         self.between_checkpoints().await?;
         let (new, layout) = (superblock.drive, superblock.layout);
@@ -317,6 +310,22 @@ impl<W: World> Pool<W> {
             member_count: self.member_count(),
             ..superblock
         }))
+    }
+
+    /// Gives the member's drive its new number and identity.
+    async fn write_renamed(
+        &self,
+        member: &MemberRecord,
+        device: &W::Device,
+        renamed: &Superblock,
+    ) -> Result<(), RejoinError> {
+        // Where it fails or is not waited for it may be written all the same, and the drive then
+        // has the new identity.
+        self.membership.renamings.borrow_mut().insert(renamed.drive_uuid, member.uuid);
+        self.is_still_held().await?;
+        let written = write_superblock(device, renamed);
+        let answer = within(&self.world, OPEN_ANSWER_MAX, written).await;
+        Ok(answer.ok_or(RejoinError::NoAnswer(member.drive))??)
     }
 }
 

@@ -198,28 +198,33 @@ impl<W: World> Pool<W> {
                 let fresh = state.open.borrow().as_ref().is_some_and(|open| open.next_row == 0);
                 assert!(!fresh, "a unit does not fit a fresh segment");
             }
-            if !stream.kind().is_of_pages() {
-                self.seal_open(stream);
-            }
-            if claim == Claim::Host && !self.hosts_may_allocate() {
-                return Err(WindowEmpty);
-            }
-            let opened =
-                self.space.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
-            let (id, geometry) = opened.ok_or(WindowEmpty)?;
-            if claim == Claim::Host {
-                self.space.refusals.segment_opened();
-            }
-            // Not before there is another: a checkpoint may have less to write than what was to be
-            // moved.
-            self.seal_open(stream);
-            if stream == StreamId::Hot {
-                self.space.segments.borrow_mut().set_hot(id);
-            }
-            *state.open.borrow_mut() =
-                Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
-            self.requests.notify();
+            self.open_next(stream, claim)?;
         }
+    }
+
+    /// Opens a segment for the stream in the place of the one that is full, if one is at hand.
+    fn open_next(&self, stream: StreamId, claim: Claim) -> Result<(), WindowEmpty> {
+        if !stream.kind().is_of_pages() {
+            self.seal_open(stream);
+        }
+        if claim == Claim::Host && !self.hosts_may_allocate() {
+            return Err(WindowEmpty);
+        }
+        let opened = self.space.segments.borrow_mut().open(stream.shape(), stream.kind(), claim);
+        let (id, geometry) = opened.ok_or(WindowEmpty)?;
+        if claim == Claim::Host {
+            self.space.refusals.segment_opened();
+        }
+        // Not before there is another: a checkpoint may have less to write than what was to be
+        // moved.
+        self.seal_open(stream);
+        if stream == StreamId::Hot {
+            self.space.segments.borrow_mut().set_hot(id);
+        }
+        *self.writer.streams.0[stream as usize].open.borrow_mut() =
+            Some(OpenSegment { id, geometry, next_row: 0, first_lsn: None });
+        self.requests.notify();
+        Ok(())
     }
 
     /// The room of the next batch in the segment that is open.
@@ -263,14 +268,8 @@ impl<W: World> Pool<W> {
             placement.rows
         );
         self.count(|counters| counters.bytes_to_drives += columns.bytes());
-        Appended {
-            lsn,
-            items,
-            pointers,
-            geometry: place.geometry,
-            row: place.row,
-            columns: Some(columns),
-        }
+        let BatchPlace { geometry, row, .. } = place;
+        Appended { lsn, items, pointers, geometry, row, columns: Some(columns) }
     }
 
     /// The number of the next batch, of so many records. Upkeep hears when they become too many to
