@@ -189,8 +189,8 @@ impl Buffer {
         Some(before.value())
     }
 
-    /// The blocks of `blocks` that the buffer says something of, in order: those of the first groups
-    /// that together have `enough`, and the next group that has any.
+    /// What the buffer knows of `blocks`: its blocks in the first groups that together have
+    /// `enough`, in order, and the next group that has any.
     pub fn keys(
         &self,
         family: Family,
@@ -198,19 +198,19 @@ impl Buffer {
         blocks: &Range<Lba>,
         enough: usize,
     ) -> (Vec<Key>, Option<GroupKey>) {
-        let (mut keys, mut last) = (Vec::new(), None);
+        let group_of = |key: &Key| GroupKey::of(family, key.lba);
+        let mut keys: Vec<Key> = Vec::new();
         for key in self.known(family, layer, blocks) {
-            let group = GroupKey::of(family, key.lba);
-            if keys.len() >= enough && last != Some(group) {
-                return (keys, Some(group));
+            let is_of_next = keys.last().is_some_and(|last| group_of(last) != group_of(&key));
+            if is_of_next && keys.len() >= enough {
+                return (keys, Some(group_of(&key)));
             }
-            last = Some(group);
             keys.push(key);
         }
         (keys, None)
     }
 
-    /// How many blocks of `blocks` the buffer says something of.
+    /// How many of `blocks` the buffer knows.
     pub fn count(&self, family: Family, layer: Layer, blocks: &Range<Lba>) -> usize {
         self.known(family, layer, blocks).count()
     }
@@ -223,9 +223,7 @@ impl Buffer {
     ) -> impl Iterator<Item = Key> {
         let leaves = self.leaves_in(family, blocks).filter(move |(range, _)| range.layer == layer);
         leaves
-            .flat_map(|(range, leaf)| {
-                leaf.updates.iter().map(move |update| range.key(update.block))
-            })
+            .flat_map(|(range, leaf)| leaf.updates.iter().map(move |it| range.key(it.block)))
             .filter(|key| blocks.contains(&key.lba))
     }
 

@@ -221,8 +221,8 @@ impl<W: World> Pool<W> {
 
     /// Appends pages of the map and returns where they are, once they are written. They count as
     /// named then; only a root makes them matter. A segment that has been sealed meanwhile looks
-    /// empty until they do: that no checkpoint is noted in between is upkeep's, which does one thing
-    /// after the other.
+    /// empty until they do. Upkeep does one thing after the other, so no checkpoint is noted in
+    /// between.
     pub async fn append_pages(
         &self,
         claim: Claim,

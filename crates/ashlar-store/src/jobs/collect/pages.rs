@@ -94,13 +94,8 @@ impl<W: World> Pool<W> {
         for chunk in deltas.chunks(PAGES_AT_A_TIME) {
             self.move_pages(chunk, claim, &mut unread).await?;
         }
-        if self
-            .space
-            .segments
-            .borrow()
-            .get(victim)
-            .is_some_and(|segment| segment.kind == SegmentKind::Table)
-        {
+        let kind = self.space.segments.borrow().get(victim).map(|segment| segment.kind);
+        if kind == Some(SegmentKind::Table) {
             return Ok(unread.is_all()?);
         }
         loop {
