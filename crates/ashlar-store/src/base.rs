@@ -1,10 +1,11 @@
-//! What all parts of the store use: options, recycled lists, names of activities, whether the pool
-//! takes writes, requests to upkeep, the newest root.
+//! What all parts of the store use: options, limits, recycled lists, names of activities, whether
+//! the pool takes writes, requests to upkeep, the newest root.
 //!
 //! Base must not know any other part.
 
 pub(crate) mod activity;
 pub(crate) mod halt;
+pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod recycle;
 pub(crate) mod requests;

@@ -23,6 +23,7 @@ mod testing;
 mod upkeep;
 mod writer;
 
+pub use base::limits::VOLUME_BLOCKS_MAX;
 pub use members::rejoin::{RejoinError, Rejoined};
 pub use writer::compress::codec;
 
@@ -56,5 +57,5 @@ pub use space::after_loss::{AfterLoss, WorstLoss};
 pub use space::capacity::Space;
 pub use space::stripes::Stripes;
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
-pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VOLUME_BLOCKS_MAX};
+pub use store::{ATOMIC_BOUNDARY_BYTES, Store};
 pub use writer::batch::unit_blocks_max;

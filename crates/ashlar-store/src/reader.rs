@@ -2,5 +2,6 @@
 //!
 //! Owns nothing that outlives a read. It must not know why somebody reads.
 
+pub(crate) mod decompress;
 pub(crate) mod neighbours;
 pub(crate) mod scan;

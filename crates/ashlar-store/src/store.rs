@@ -22,6 +22,7 @@ use ashlar_format::location::SLOT_BYTES;
 use bytes::Bytes;
 use futures_util::future::join_all;
 
+use crate::base::limits::VOLUME_BLOCKS_MAX;
 use crate::base::options::Options;
 use crate::members::{FoundDrive, OpenPolicy};
 use crate::pool::Pool;
@@ -33,7 +34,6 @@ use crate::writer::commit::occupancy;
 use crate::writer::compress::compress_blocks;
 use units::{add_items, cut};
 
-pub use bounds::VOLUME_BLOCKS_MAX;
 use bounds::{check_attributes, check_size};
 
 /// See [`Store::atomic_write_bytes`].

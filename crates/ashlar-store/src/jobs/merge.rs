@@ -11,12 +11,13 @@ use ashlar_format::page::{
     DELTA_ENTRIES_MAX, Filter, PageEntry, PageRef, Run, Value, encode_map_page, page_entries_max,
 };
 
+use crate::base::limits::PAGES_READ_AT_A_TIME;
 use crate::lookup::map_unreadable;
 use crate::map::index::Place;
 use crate::pool::Pool;
 use crate::space::ledger::Discards;
 use crate::space::segments::Claim;
-use crate::writer::pages::{AppendError, NewPage, PAGES_READ_AT_A_TIME};
+use crate::writer::pages::{AppendError, NewPage};
 
 /// Entries of one page.
 const PAGE_ENTRIES: usize = page_entries_max(ashlar_format::page::PAGE_LAYERS_MAX);

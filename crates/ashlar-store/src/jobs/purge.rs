@@ -8,11 +8,11 @@ use ashlar_block::{DriveId, Lba, VolumeId, World};
 use ashlar_format::catalog::{VolumeEntry, VolumeState};
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Layer, SHARD_COUNT, ShardId};
 
+use crate::base::limits::VOLUME_BLOCKS_MAX;
 use crate::jobs::merge::Merging;
 use crate::pool::Pool;
 use crate::space::capacity::CHECKPOINT_MIN;
 use crate::space::segments::Segments;
-use crate::store::VOLUME_BLOCKS_MAX;
 use crate::writer::pages::AppendError;
 
 /// Groups that are merged before somebody else has a turn.

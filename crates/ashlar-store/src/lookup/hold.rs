@@ -13,11 +13,11 @@ use ashlar_format::location::Pointer;
 use ashlar_format::page::{Run, StoredLeaf};
 use futures_util::future::{join_all, try_join_all};
 
+use crate::base::limits::PAGES_READ_AT_A_TIME;
 use crate::lookup::map_unreadable;
 use crate::map::index::Place;
 use crate::map::shard::{HIDDEN_SINGLY_MAX, Pages, Shard};
 use crate::pool::Pool;
-use crate::writer::pages::PAGES_READ_AT_A_TIME;
 
 /// Groups of a shard that are held until this is dropped.
 pub(crate) struct Held<'a, W: World> {

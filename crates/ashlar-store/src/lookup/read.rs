@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 
 use crate::lookup::map_unreadable;
 use crate::pool::Pool;
+use crate::reader::decompress::decompress_block;
 use crate::reader::neighbours::{Fragments, Stored, groups, range_within};
 use crate::space::segments::{Pin, pin};
-use crate::writer::compress::decompress_block;
 
 /// Drive reads of a command that are listed without an allocation.
 const READINGS_INLINE: usize = 8;

@@ -201,8 +201,8 @@ impl Buffer {
         let group_of = |key: &Key| GroupKey::of(family, key.lba);
         let mut keys: Vec<Key> = Vec::new();
         for key in self.known(family, layer, blocks) {
-            let is_of_next = keys.last().is_some_and(|last| group_of(last) != group_of(&key));
-            if is_of_next && keys.len() >= enough {
+            let is_next = |last: &Key| group_of(last) != group_of(&key);
+            if keys.len() >= enough && keys.last().is_some_and(is_next) {
                 return (keys, Some(group_of(&key)));
             }
             keys.push(key);

@@ -14,8 +14,9 @@ use ashlar_format::header::{BatchHeader, HEADER_SECTORS_MAX};
 use ashlar_format::ids::Lsn;
 use ashlar_raid::{ColumnMask, Geometry, Recipes, Ways, parity};
 
+use crate::base::limits::IN_FLIGHT_MAX;
 use crate::pool::Pool;
-use crate::writer::batch::{IN_FLIGHT_MAX, batch_rows_max};
+use crate::writer::batch::batch_rows_max;
 pub(crate) use ahead::Ahead;
 use content::Content;
 pub(crate) use expected::{Expected, Generation};

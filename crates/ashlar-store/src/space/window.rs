@@ -4,10 +4,10 @@
 use ashlar_block::{DriveId, World};
 use ashlar_format::location::SegmentId;
 
+use crate::base::limits::IN_FLIGHT_MAX;
 use crate::pool::Pool;
 use crate::space::capacity::marks;
 use crate::space::segments::{Retired, Segments, Shape};
-use crate::writer::batch::IN_FLIGHT_MAX;
 
 /// Striped segments of a window: one of this many in the pool, within bounds.
 const WINDOW_PART: u64 = 16;

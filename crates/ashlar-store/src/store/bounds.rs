@@ -3,8 +3,7 @@
 use ashlar_block::{Cause, IoError};
 use bytes::Bytes;
 
-/// Blocks of the largest volume: 1 PiB.
-pub const VOLUME_BLOCKS_MAX: u64 = 1 << 38;
+use crate::base::limits::VOLUME_BLOCKS_MAX;
 
 /// What may be kept with a volume: its pages fit a directory of the catalog.
 const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;

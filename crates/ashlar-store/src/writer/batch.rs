@@ -20,10 +20,6 @@ use crate::writer::rows::RowBuffers;
 
 const SLOTS_PER_SECTOR: usize = SECTOR_BYTES / SLOT_BYTES;
 
-/// Batches of one stream that may be in flight. Part of the format: recovery's search depends on
-/// it.
-pub const IN_FLIGHT_MAX: usize = 8;
-
 /// Blocks of the largest write that is atomic.
 const ATOMIC_BLOCKS_MAX: usize = 64;
 
@@ -35,7 +31,7 @@ pub const UNIT_BLOCKS_MAX: usize = ATOMIC_BLOCKS_MAX + 1;
 const BATCH_ROWS_MIN: u32 = 32;
 
 /// Rows of the largest batch in segments of `data` columns and `segment_rows` rows. Part of the
-/// format, as [`IN_FLIGHT_MAX`] is.
+/// format, as [`IN_FLIGHT_MAX`](crate::base::limits::IN_FLIGHT_MAX) is.
 ///
 /// A unit of [`unit_blocks_max`] blocks fits such a batch, whatever it holds: the second term makes
 /// room for [`UNIT_BLOCKS_MAX`] blocks, and where `segment_rows` cuts that off, [`unit_blocks_max`]

@@ -3,12 +3,13 @@
 use std::pin::pin;
 use std::rc::Rc;
 
+use crate::base::limits::IN_FLIGHT_MAX;
 use crate::base::recycle::Recycled;
 use crate::pool::Pool;
 use crate::space::capacity::Request;
 use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId, WindowEmpty};
-use crate::writer::batch::{IN_FLIGHT_MAX, Item, Room};
+use crate::writer::batch::{Item, Room};
 use crate::writer::zeroing::Admitted;
 use ashlar_block::{Cause, IoError, Lba, World};
 use ashlar_format::header::{RECORDS_MAX, RecordKind};

@@ -1,4 +1,4 @@
-//! Blocks to fragments and back: zero detection, LZ4, checksums.
+//! Blocks to fragments: zero detection, LZ4, checksums.
 
 mod noise;
 
@@ -127,7 +127,8 @@ pub mod codec {
     use ashlar_block::BLOCK_BYTES;
     use bytes::Bytes;
 
-    use super::{Codec, Fragment, compress_blocks, crc32c, decompress_block};
+    use super::{Codec, Fragment, compress_blocks, crc32c};
+    use crate::reader::decompress::decompress_block;
 
     /// Blocks in the form in which they are stored.
     pub struct Stored(Vec<Fragment>);
@@ -171,34 +172,6 @@ pub fn compress_page(page: Vec<u8>) -> Fragment {
 /// The same as it is.
 pub fn raw_page(page: Vec<u8>) -> Fragment {
     Fragment::new(FragmentBytes::Shared(page.into()), Codec::Raw)
-}
-
-/// The page that a stored fragment holds.
-pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
-    match codec {
-        Codec::Raw => Some(stored.to_vec()),
-        Codec::Lz4 => {
-            let (length, rest) = stored.split_first_chunk()?;
-            let length = usize::from(u16::from_le_bytes(*length));
-            lz4_flex::block::decompress(rest, length).ok().filter(|page| page.len() == length)
-        }
-    }
-}
-
-/// Writes the block that a stored fragment holds to `out`, which is one block long. False if the
-/// fragment, though its checksum is right, is not one.
-pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
-    match codec {
-        Codec::Raw if stored.len() == out.len() => {
-            out.copy_from_slice(stored);
-            copies::note(out.len());
-            true
-        }
-        Codec::Raw => false,
-        Codec::Lz4 => {
-            lz4_flex::block::decompress_into(stored, out).is_ok_and(|bytes| bytes == out.len())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -13,13 +13,15 @@ use ashlar_format::page::{
 use ashlar_raid::{ReadError, Source};
 use futures_util::future::try_join_all;
 
+use crate::base::limits::PAGES_READ_AT_A_TIME;
 use crate::map::cache::Page;
 use crate::map::index::LOWEST;
 use crate::pool::Pool;
+use crate::reader::decompress::decompress_page;
 use crate::space::segments::{Claim, pin};
 use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::Item;
-use crate::writer::compress::{compress_page, decompress_page, raw_page};
+use crate::writer::compress::{compress_page, raw_page};
 
 /// Why pages could not be written.
 #[derive(Debug)]
@@ -35,9 +37,6 @@ impl From<WindowEmpty> for AppendError {
         AppendError::WindowEmpty
     }
 }
-
-/// Pages that are read together, and decoded in one turn: hosts' operations wait for its end.
-pub(crate) const PAGES_READ_AT_A_TIME: usize = 8;
 
 /// Pages that are compressed in one turn.
 const PAGES_COMPRESSED_IN_A_TURN: usize = 2;

@@ -4,7 +4,8 @@ use ashlar_format::ids::{Family, Layer};
 use ashlar_raid::ChunkAddr;
 
 use super::*;
-use crate::writer::compress::{FragmentBytes, compress_blocks, decompress_block};
+use crate::reader::decompress::decompress_block;
+use crate::writer::compress::{FragmentBytes, compress_blocks};
 
 fn geometry(data: u16, parity: usize) -> Rc<Geometry> {
     let columns = (0..data + parity as u16).map(|n| ChunkAddr { drive: DriveId(n), chunk: 0 });

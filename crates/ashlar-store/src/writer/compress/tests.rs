@@ -1,4 +1,5 @@
 use super::*;
+use crate::reader::decompress::{decompress_block, decompress_page};
 
 fn noise(seed: u64) -> Vec<u8> {
     let mut rng = ashlar_block::XorShift::new(seed);

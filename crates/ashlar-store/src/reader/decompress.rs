@@ -1,0 +1,32 @@
+//! Fragments back to blocks and pages.
+
+use ashlar_block::copies;
+use ashlar_format::location::Codec;
+
+/// The page that a stored fragment holds.
+pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
+    match codec {
+        Codec::Raw => Some(stored.to_vec()),
+        Codec::Lz4 => {
+            let (length, rest) = stored.split_first_chunk()?;
+            let length = usize::from(u16::from_le_bytes(*length));
+            lz4_flex::block::decompress(rest, length).ok().filter(|page| page.len() == length)
+        }
+    }
+}
+
+/// Writes the block that a stored fragment holds to `out`, which is one block long. False if the
+/// fragment, though its checksum is right, is not one.
+pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
+    match codec {
+        Codec::Raw if stored.len() == out.len() => {
+            out.copy_from_slice(stored);
+            copies::note(out.len());
+            true
+        }
+        Codec::Raw => false,
+        Codec::Lz4 => {
+            lz4_flex::block::decompress_into(stored, out).is_ok_and(|bytes| bytes == out.len())
+        }
+    }
+}
