@@ -63,12 +63,8 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
     let arguments =
         ["--reactors", "1", "--map-memory-bytes", &MAP_MEMORY.to_string()].map(str::to_owned);
     let mut daemon = Daemon::start(program, &arguments)?;
-    daemon.create_pool(PoolPlan {
-        name: POOL,
-        level: "5",
-        drives: specs.clone(),
-        chunk_bytes: None,
-    })?;
+    let drives = specs.clone();
+    daemon.create_pool(PoolPlan { name: POOL, level: "5", drives, chunk_bytes: None })?;
     let server = daemon.create_volume(POOL, "v0", VOLUME)?;
     daemon.kill()?;
     progress.begin(&format!("writing the index of a map of {VOLUME}"));
@@ -83,8 +79,7 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
     daemon.await_open(POOL)?;
     let resident_bytes = daemon.resident_bytes()?;
     progress.begin("reading at random");
-    let nsid = server.nsid;
-    let server = daemon.server(nsid)?;
+    let server = daemon.server(server.nsid)?;
     let before = daemon.counters(POOL)?;
     let took = reads(server)?;
     let after = daemon.counters(POOL)?;

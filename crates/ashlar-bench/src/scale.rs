@@ -160,8 +160,7 @@ async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
     let before = resident_bytes_of_this_process()?;
     let invented = rig.store.invent_segments(segments);
     let is_first = segments == SIZES[0];
-    let resident_bytes =
-        is_first.then_some(resident_bytes_of_this_process()?.saturating_sub(before));
+    let grown_bytes = resident_bytes_of_this_process()?.saturating_sub(before);
     let whole_table = rig.checkpoint().await?;
     progress.begin("one block");
     rig.fill().await?;
@@ -181,7 +180,7 @@ async fn measure_size(segments: usize) -> anyhow::Result<OfSize> {
     let start = rig.crash_and_start().await?;
     Ok(OfSize {
         segments,
-        resident_bytes,
+        resident_bytes: is_first.then_some(grown_bytes),
         whole_table,
         one_block,
         overwrites,

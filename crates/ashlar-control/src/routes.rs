@@ -18,14 +18,14 @@ use crate::consent::Consent;
 use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::node_api::NodeApi;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive, Status, Version, Volume,
+    ChangePool, CreatePool, DriveInfo, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status, Version,
 };
 
 use crate::watch::Watcher;
 
 mod events;
+mod volumes;
 
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
@@ -86,10 +86,10 @@ fn of_node() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(inspect_drive))
         .routes(routes!(clear_label))
         .routes(routes!(restore_label))
-        .routes(routes!(volumes, create_volume))
-        .routes(routes!(volume, change_volume, delete_volume))
-        .routes(routes!(allow))
-        .routes(routes!(deny))
+        .routes(routes!(volumes::volumes, volumes::create_volume))
+        .routes(routes!(volumes::volume, volumes::change_volume, volumes::delete_volume))
+        .routes(routes!(volumes::allow))
+        .routes(routes!(volumes::deny))
 }
 
 fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {
@@ -417,98 +417,4 @@ async fn restore_label(
 ) -> Answer<DriveInfo> {
     let Body(request) = body;
     node.restore_label(request, consent).await.map(Json)
-}
-
-/// All volumes.
-#[utoipa::path(get, path = "/volumes", responses((status = 200, body = Vec<Volume>)))]
-async fn volumes(State(node): Node) -> Answer<Vec<Volume>> {
-    node.volumes().await.map(Json)
-}
-
-/// Makes a volume.
-#[utoipa::path(post, path = "/volumes", request_body = CreateVolume,
-    responses((status = 201, body = Volume), (status = "4XX", body = ErrorBody)))]
-async fn create_volume(
-    State(node): Node,
-    body: Body<CreateVolume>,
-) -> Result<(StatusCode, Json<Volume>), ApiError> {
-    let Body(request) = body;
-    Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
-}
-
-/// A volume.
-#[utoipa::path(get, path = "/volumes/{pool}/{volume}", params(("pool" = String, Path), ("volume" = String, Path)),
-    responses((status = 200, body = Volume), (status = 404, body = ErrorBody)))]
-async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Answer<Volume> {
-    let wanted = |found: &Volume| found.pool == pool && found.name == volume;
-    let volumes = node.volumes().await?;
-    if !volumes.iter().any(wanted) {
-        check_shows_volumes(&pool, node.pools().await?)?;
-    }
-    find(volumes, "volume", &format!("{pool}/{volume}"), wanted)
-}
-
-/// Refuses to say that a volume does not exist while its pool is not open.
-fn check_shows_volumes(name: &str, pools: Vec<Pool>) -> Result<(), ApiError> {
-    let Some(pool) = pools.into_iter().find(|pool| pool.name == name) else { return Ok(()) };
-    let is_closed = |state: &String| ["opening", "unavailable"].contains(&state.as_str());
-    let Some(state) = pool.states.iter().find(|state| is_closed(state)) else { return Ok(()) };
-    let why = pool.problem.unwrap_or_default();
-    let message = format!("pool '{name}' is not open, so its volumes are not known: {why}");
-    Err(ApiError::new(ErrorKind::Unavailable, &format!("pool_{state}"), message)
-        .with_hint(format!("`ashlar pool show {name}` shows how far it is")))
-}
-
-/// Resizes or renames a volume.
-#[utoipa::path(patch, path = "/volumes/{pool}/{volume}", request_body = ChangeVolume,
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-async fn change_volume(
-    State(node): Node,
-    Path((pool, volume)): Path<(String, String)>,
-    consent: Consent,
-    body: Body<ChangeVolume>,
-) -> Answer<Volume> {
-    let Body(request) = body;
-    node.change_volume(pool, volume, request, consent).await.map(Json)
-}
-
-/// Deletes a volume: hosts lose it at once.
-#[utoipa::path(delete, path = "/volumes/{pool}/{volume}",
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 204), (status = "4XX", body = ErrorBody)))]
-async fn delete_volume(
-    State(node): Node,
-    Path((pool, volume)): Path<(String, String)>,
-    consent: Consent,
-) -> Result<StatusCode, ApiError> {
-    node.delete_volume(pool, volume, consent).await.map(|()| StatusCode::NO_CONTENT)
-}
-
-/// Lets hosts see a volume.
-#[utoipa::path(post, path = "/volumes/{pool}/{volume}/allow", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-async fn allow(
-    State(node): Node,
-    Path((pool, volume)): Path<(String, String)>,
-    consent: Consent,
-    body: Body<NameHosts>,
-) -> Answer<Volume> {
-    let Body(request) = body;
-    node.allow(pool, volume, request, consent).await.map(Json)
-}
-
-/// Lets hosts no longer see a volume.
-#[utoipa::path(post, path = "/volumes/{pool}/{volume}/deny", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-async fn deny(
-    State(node): Node,
-    Path((pool, volume)): Path<(String, String)>,
-    consent: Consent,
-    body: Body<NameHosts>,
-) -> Answer<Volume> {
-    let Body(request) = body;
-    node.deny(pool, volume, request, consent).await.map(Json)
 }

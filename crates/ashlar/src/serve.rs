@@ -79,12 +79,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         limits: config.limits.clone(),
         several_reactors: config.reactors > 1,
     })?;
-    let give_back = Some(ashlar_reactor::allocations::collect_freed as fn());
-    let reactor = ashlar_reactor::Config {
-        spin: config.spin,
-        give_back,
-        ..ashlar_reactor::Config::default()
-    };
+    let reactor = reactor_config(config);
     let subsystem_nqn = state.node.subsystem().nqn;
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
     let provider = MachineDrives::new(finder.known_places(), config.inject_panics.as_deref());
@@ -108,6 +103,12 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         async move { watcher.run().await }
     });
     Ok(Running { node_api, node, reactors, threads, watcher, watching, stop_api, api })
+}
+
+/// What its reactors run by.
+fn reactor_config(config: &Config) -> ashlar_reactor::Config {
+    let give_back = Some(ashlar_reactor::allocations::collect_freed as fn());
+    ashlar_reactor::Config { spin: config.spin, give_back, ..ashlar_reactor::Config::default() }
 }
 
 /// What the node's directory has to be warned of, in the log and by an event of that kind.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::anyhow;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::steady::Moment;
@@ -83,15 +84,7 @@ where
         .y_desc(what)
         .label_style((FONT, 13))
         .draw()?;
-    for state in State::ALL {
-        let Some(entered) = report.moments.iter().find(|moment| moment.state == state) else {
-            continue;
-        };
-        let edge = [(entered.at_s, height.start), (entered.at_s, height.end)];
-        chart.draw_series(LineSeries::new(edge, BLACK.mix(0.4)))?;
-        let label = Text::new(format!(" {}", state.name()), (entered.at_s, height.end), (FONT, 14));
-        chart.draw_series(std::iter::once(label))?;
-    }
+    mark_states(&mut chart, report, height)?;
     for Line { name, colour, of } in lines {
         let points = report.moments.iter().map(|moment| (moment.at_s, of(moment)));
         let drawn = chart.draw_series(LineSeries::new(points, colour))?;
@@ -104,5 +97,26 @@ where
         .background_style(WHITE.mix(0.8))
         .label_font((FONT, 13))
         .draw()?;
+    Ok(())
+}
+
+/// Marks where each state begins, by a line and its name.
+fn mark_states<D: DrawingBackend>(
+    chart: &mut ChartContext<'_, D, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
+    report: &Report,
+    height: Range<f64>,
+) -> anyhow::Result<()>
+where
+    D::ErrorType: 'static,
+{
+    for state in State::ALL {
+        let Some(entered) = report.moments.iter().find(|moment| moment.state == state) else {
+            continue;
+        };
+        let edge = [(entered.at_s, height.start), (entered.at_s, height.end)];
+        chart.draw_series(LineSeries::new(edge, BLACK.mix(0.4)))?;
+        let label = Text::new(format!(" {}", state.name()), (entered.at_s, height.end), (FONT, 14));
+        chart.draw_series(std::iter::once(label))?;
+    }
     Ok(())
 }

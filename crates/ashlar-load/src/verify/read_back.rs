@@ -40,14 +40,11 @@ pub async fn read_back(
                 while let Some(range) = take(&next, per_read, total) {
                     read_one(&namespace, &model, range.clone()).await?;
                     done.set(done.get() + range.end - range.start);
-                    let elapsed = now().since(start);
-                    let operations = done.get().div_ceil(per_read);
-                    let (blocks, blocks_total) = (done.get(), Some(total));
                     progress(Progress {
-                        elapsed,
-                        operations,
-                        blocks_total,
-                        blocks,
+                        elapsed: now().since(start),
+                        operations: done.get().div_ceil(per_read),
+                        blocks_total: Some(total),
+                        blocks: done.get(),
                         ..Progress::default()
                     });
                 }

@@ -201,12 +201,7 @@ async fn establish_admin<D: Door>(
     let association = association.ok_or(none_left)?;
     let host_budget = connection.service.hosts.of(&association.host.nqn);
     wire.set_queue(shape, association.clone(), host_budget, None);
-    if let Some(times) = connection.service.told.arrival.count(now()) {
-        tracing::info!(
-            times, host = %association.host.nqn, peer = %wire.peer, controller = association.controller_id,
-            discovery = is_discovery, "host connected"
-        );
-    }
+    tell_arrival(connection, &association, is_discovery);
     let controller = Controller::start(
         connection.service.clone(),
         wire.clone(),
@@ -215,6 +210,18 @@ async fn establish_admin<D: Door>(
     );
     connection.set_role(Role::Admin(controller));
     Ok(association)
+}
+
+fn tell_arrival<D: Door>(
+    connection: &Connection<D>,
+    association: &Association,
+    is_discovery: bool,
+) {
+    if let Some(times) = connection.service.told.arrival.count(now()) {
+        let (host, peer) = (&association.host.nqn, connection.wire.peer);
+        let controller = association.controller_id;
+        tracing::info!(times, %host, %peer, controller, discovery = is_discovery, "host connected");
+    }
 }
 
 /// Waits until nothing that `draining` finds is there: what the host's earlier connections still

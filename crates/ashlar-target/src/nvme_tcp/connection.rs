@@ -218,10 +218,8 @@ impl<D: Door> Connection<D> {
                 controller.set_property(ticket, offset, width, value);
             }
             // No authentication protocol is supported, and properties belong to admin queues.
-            (FabricsCommand::AuthSend(_) | FabricsCommand::AuthReceive(_), _) => {
-                ticket.reject(Rejection::opcode());
-            }
-            (
+            (FabricsCommand::AuthSend(_) | FabricsCommand::AuthReceive(_), _)
+            | (
                 FabricsCommand::PropertyGet { .. } | FabricsCommand::PropertySet { .. },
                 Role::Io(_),
             ) => {

@@ -7,6 +7,7 @@ mod connecting;
 mod cve;
 mod events;
 mod fabrics;
+mod features;
 mod forgotten_events;
 mod freeze;
 mod handshake;

@@ -15,7 +15,7 @@ use futures_util::lock::Mutex;
 use super::members::{FoundMember, FoundPool, reasons};
 use super::notes::{Notes, difference_in_size};
 use super::stopped::stopped;
-use super::{OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive, ReactorPools};
+use super::{OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive, PoolStore, ReactorPools};
 use crate::attributes::Attributes;
 use crate::door::Nsid;
 use crate::drive_provider::{DriveProvider, NoMember};
@@ -170,30 +170,18 @@ impl<B: DriveProvider> ReactorPools<B> {
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
         let (given, superblocks) = (places_of(&drives), superblocks_of(&found));
         let world = PoolWorld::new(self.world.clone(), fuse.clone());
-        let (store, mut opened) =
-            Store::open(&world, found, options, policy).await.map_err(|error| {
-                let others: Vec<String> =
-                    reasons(&others).into_iter().chain(skipped_drives).collect();
-                not_opened(&name, error, &others, &given)
-            })?;
+        let opened = Store::open(&world, found, options, policy).await;
+        let (store, mut opened) = opened.map_err(|error| {
+            let others: Vec<String> = reasons(&others).into_iter().chain(skipped_drives).collect();
+            not_opened(&name, error, &others, &given)
+        })?;
         settle_name(&store, rename.as_deref(), &superblocks).await?;
         let (drives, unknown) = part_with_unknown(&store, drives, &mut opened);
         unknown.iter().for_each(|unknown| tracing::warn!(pool = name, "{}", unknown.why));
         let notes =
             Notes { difference: difference_in_size(&superblocks, &drives), others, unknown };
         tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
-        let pool = Rc::new(OpenPool {
-            uuid,
-            store,
-            opened,
-            drives: RefCell::new(drives),
-            notes,
-            failed_at: RefCell::default(),
-            parting: RefCell::default(),
-            volumes: RefCell::default(),
-            is_leaving: Cell::new(false),
-            changing: Mutex::default(),
-        });
+        let pool = Rc::new(OpenPool::new(uuid, store, opened, drives, notes));
         let claimed = self.open_volumes(&pool).await;
         self.pools.borrow_mut().insert(uuid, pool.clone());
         claimed.keep();
@@ -246,6 +234,30 @@ impl<B: DriveProvider> ReactorPools<B> {
             }
         }
         pool.volumes.borrow_mut().insert(id, OpenVolume::new(volume, entry.compression));
+    }
+}
+
+impl<B: DriveProvider> OpenPool<B> {
+    /// A pool that has just been opened. Its volumes are not open yet.
+    fn new(
+        uuid: PoolUuid,
+        store: PoolStore<B>,
+        opened: Opened,
+        drives: Vec<PoolDrive<B::Device>>,
+        notes: Notes,
+    ) -> Self {
+        OpenPool {
+            uuid,
+            store,
+            opened,
+            drives: RefCell::new(drives),
+            notes,
+            failed_at: RefCell::default(),
+            parting: RefCell::default(),
+            volumes: RefCell::default(),
+            is_leaving: Cell::new(false),
+            changing: Mutex::default(),
+        }
     }
 }
 

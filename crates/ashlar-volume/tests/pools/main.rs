@@ -2,6 +2,7 @@
 //! build.
 
 mod formatting;
+mod new_drives;
 mod node;
 mod rejoin;
 mod slow_drive;

@@ -82,10 +82,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             let drives = all_absolute(&drives)?;
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
-        PoolCommand::Rename { pool, name } => {
-            let said = |now: &_| done::pool_renamed(now, &pool);
-            change_pool(client, &pool, "/rename", &RenamePool { name }, output, said).await
-        }
+        PoolCommand::Rename { pool, name } => rename_pool(client, &pool, name, output).await,
         PoolCommand::AddDrive { pool, drive, force } => {
             add_drive(client, &pool, &drive, force, output).await
         }
@@ -98,9 +95,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
-        PoolCommand::Rebuild { pool, wait } => {
-            rebuild(client, &path_of_pool(&pool)?, wait, output).await
-        }
+        PoolCommand::Rebuild { pool, wait } => rebuild(client, &pool, wait, output).await,
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => {
             rebalance(client, &pool, wait, stop, output).await
@@ -179,6 +174,16 @@ async fn change_pool(
     print(output, &pool, said)
 }
 
+async fn rename_pool(
+    client: &Client,
+    pool: &str,
+    name: String,
+    output: Output,
+) -> anyhow::Result<()> {
+    let said = |now: &Pool| done::pool_renamed(now, pool);
+    change_pool(client, pool, "/rename", &RenamePool { name }, output, said).await
+}
+
 async fn set_pool(
     client: &Client,
     pool: &str,
@@ -192,12 +197,13 @@ async fn set_pool(
     print(output, &after, |pool| done::set(pool, settings, p99_is_off))
 }
 
-async fn rebuild(client: &Client, path: &str, wait: bool, output: Output) -> anyhow::Result<()> {
+async fn rebuild(client: &Client, pool: &str, wait: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of_pool(pool)?;
     if wait {
-        let (pool, has_waited) = super::rebuild::wait(client, path, Work::Rebuild).await?;
+        let (pool, has_waited) = super::rebuild::wait(client, &path, Work::Rebuild).await?;
         return print(output, &pool, if has_waited { tables::rebuilt } else { tables::rebuild });
     }
-    let pool: Pool = client.get(path).await?;
+    let pool: Pool = client.get(&path).await?;
     super::rebuild::check_goes_on(&pool, Work::Rebuild)?;
     print(output, &pool, tables::rebuild)
 }

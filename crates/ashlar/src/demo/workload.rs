@@ -137,22 +137,7 @@ impl Workload {
     /// What the last run has left, checked in full; or a new beginning on zeros.
     async fn take_up(&self, namespace: &Namespace) -> anyhow::Result<Rc<RefCell<Model>>> {
         if self.state_file.exists() {
-            let model = Rc::new(RefCell::new(Model::load(&self.state_file)?));
-            let bar =
-                bar("Checking what the last run has left {bar:40} {pos}/{len} blocks", BLOCKS);
-            let told = bar.clone();
-            let progress = move |progress: Progress| told.set_position(progress.blocks);
-            let checked = verify::read_back(namespace, &model, DEPTH, progress).await;
-            bar.finish_and_clear();
-            let checked =
-                checked.map_err(failed("the data of the last run are not as they were"))?;
-            tell(
-                self.output,
-                format_args!(
-                    "The data of the last run are as they were: all {checked} blocks checked."
-                ),
-            )?;
-            return Ok(model);
+            return self.check_last_run(namespace).await;
         }
         if !self.is_new {
             tell(
@@ -178,6 +163,24 @@ impl Workload {
             ),
         )?;
         Ok(Rc::new(RefCell::new(Model::new(seed, BLOCKS, sources))))
+    }
+
+    /// What the last run has left, checked in full.
+    async fn check_last_run(&self, namespace: &Namespace) -> anyhow::Result<Rc<RefCell<Model>>> {
+        let model = Rc::new(RefCell::new(Model::load(&self.state_file)?));
+        let bar = bar("Checking what the last run has left {bar:40} {pos}/{len} blocks", BLOCKS);
+        let told = bar.clone();
+        let progress = move |progress: Progress| told.set_position(progress.blocks);
+        let checked = verify::read_back(namespace, &model, DEPTH, progress).await;
+        bar.finish_and_clear();
+        let checked = checked.map_err(failed("the data of the last run are not as they were"))?;
+        tell(
+            self.output,
+            format_args!(
+                "The data of the last run are as they were: all {checked} blocks checked."
+            ),
+        )?;
+        Ok(model)
     }
 }
 

@@ -15,7 +15,7 @@ use ashlar_volume::{
 };
 use humantime::format_rfc3339_seconds;
 
-use super::finder::PoolPlaces;
+use super::finder::{FoundPlace, PoolPlaces};
 use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
@@ -79,9 +79,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         recon_prio_percent: Some(settings.recon_prio),
         recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
         scrub_prio_percent: Some(settings.scrub_prio),
-        scrub_interval_seconds: Some(
-            settings.scrub_interval.map_or(0, |interval| interval.as_secs()),
-        ),
+        scrub_interval_seconds: Some(settings.scrub_interval.map_or(0, |it| it.as_secs())),
         fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
         io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
         autotrim: Some(settings.autotrim),
@@ -280,17 +278,11 @@ fn pool_drive(
     let found = known
         .places
         .and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
-    let refused = found.filter(|_| is_lost && !report.status.is_given_up).and_then(|found| {
-        let why = known.memory.returns.refusal(&uuid, found, Instant::now())?;
-        Some(format!("it is back at {}, but the pool refuses it: {why}", found.spec))
-    });
-    let there_now = || {
-        if is_lost && found.is_none() {
-            in_its_place(spec.as_deref()?, known.places?)
-        } else {
-            None
-        }
-    };
+    let refused = found
+        .filter(|_| is_lost && !report.status.is_given_up)
+        .and_then(|found| return_refused(&uuid, found, known));
+    let is_away = is_lost && found.is_none();
+    let there_now = || in_its_place(spec.as_deref()?, known.places?).filter(|_| is_away);
     PoolDrive {
         name: report.name(),
         pool: pool.to_owned(),
@@ -309,6 +301,12 @@ fn pool_drive(
         model: facts.and_then(|facts| facts.model.clone()),
         serial: facts.and_then(|facts| facts.serial.clone()),
     }
+}
+
+/// Why a drive that is back is not taken back, if the pool has refused it.
+fn return_refused(uuid: &str, found: &FoundPlace, known: &Known<'_>) -> Option<String> {
+    let why = known.memory.returns.refusal(uuid, found, Instant::now())?;
+    Some(format!("it is back at {}, but the pool refuses it: {why}", found.spec))
 }
 
 /// What is where a drive was that is not there.

@@ -1,6 +1,7 @@
 //! What the API answers when the node refuses.
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
+use NodeError::{Drive, DriveOfPool, InUseElsewhere, LostByPool, NoAnswer, OlderCopy};
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{CreateError, OpenError, RenameError};
@@ -34,13 +35,11 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
         NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => (Invalid, "invalid_name"),
         NodeError::PoolName(..) => (Conflict, "invalid_name"),
-        NodeError::Drive(_) | NodeError::NoAnswer(_) | NodeError::OlderCopy(_) => {
-            (Conflict, "drive")
-        }
+        Drive(_) | NoAnswer(_) | OlderCopy(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
-        NodeError::DriveOfPool { .. }
-        | NodeError::LostByPool { .. }
-        | NodeError::InUseElsewhere { .. } => (Conflict, "drive_in_use"),
+        DriveOfPool { .. } | LostByPool { .. } | InUseElsewhere { .. } => {
+            (Conflict, "drive_in_use")
+        }
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
         NodeError::NoDrives => (Invalid, "no_drives"),
         NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),

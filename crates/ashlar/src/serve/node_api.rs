@@ -30,6 +30,7 @@ use opening::Openers;
 
 mod changes;
 mod consent;
+mod labels;
 mod namespaces;
 mod naming;
 mod opening;

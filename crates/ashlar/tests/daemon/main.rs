@@ -6,6 +6,7 @@ mod check;
 mod cli;
 mod consent;
 mod crash;
+mod damaged;
 mod data;
 mod disks;
 mod events;

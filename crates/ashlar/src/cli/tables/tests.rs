@@ -1,3 +1,5 @@
+use ashlar_control::types::{AfterLoss, Spare};
+
 use super::*;
 
 fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {

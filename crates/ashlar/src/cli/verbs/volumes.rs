@@ -21,23 +21,13 @@ pub(super) async fn run(
         VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
             let (pool, name) = split(&volume)?;
             let (pool, name) = (segment(pool)?.to_owned(), segment(name)?.to_owned());
-            let compression = !no_compression;
-            let request = CreateVolume {
-                pool,
-                name,
-                size_bytes: size.0,
-                lba_bytes: lba_size,
-                compression,
-                allow,
-            };
+            let (size_bytes, lba_bytes, compression) = (size.0, lba_size, !no_compression);
+            let request = CreateVolume { pool, name, size_bytes, lba_bytes, compression, allow };
             let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
             print(output, &volume, tables::created_volume)
         }
         VolumeCommand::List => list(client, output).await,
-        VolumeCommand::Show { volume } => {
-            let volume: Volume = client.get(&path_of(&volume)?).await?;
-            print(output, &volume, tables::volume)
-        }
+        VolumeCommand::Show { volume } => show(client, &volume, output).await,
         VolumeCommand::Resize { volume, size, yes } => {
             let request = ChangeVolume { size_bytes: Some(size.0), ..ChangeVolume::default() };
             set(client, &volume, &request, yes, output, done::resized).await
@@ -53,30 +43,11 @@ pub(super) async fn run(
         }
         VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts, only, yes } => {
-            let path = format!("{}/allow", path_of(&volume)?);
-            change(
-                client,
-                Method::POST,
-                &path,
-                &NameHosts { hosts, only },
-                yes,
-                output,
-                done::access,
-            )
-            .await
+            change_access(client, &volume, "allow", &NameHosts { hosts, only }, yes, output).await
         }
         VolumeCommand::Deny { volume, hosts, yes } => {
-            let path = format!("{}/deny", path_of(&volume)?);
-            change(
-                client,
-                Method::POST,
-                &path,
-                &NameHosts { hosts, only: false },
-                yes,
-                output,
-                done::access,
-            )
-            .await
+            let request = NameHosts { hosts, only: false };
+            change_access(client, &volume, "deny", &request, yes, output).await
         }
     }
 }
@@ -84,6 +55,11 @@ pub(super) async fn run(
 async fn list(client: &Client, output: Output) -> anyhow::Result<()> {
     let status: Status = client.get("/status").await?;
     print(output, &status.volumes, |volumes| tables::volumes(volumes, &status.pools))
+}
+
+async fn show(client: &Client, volume: &str, output: Output) -> anyhow::Result<()> {
+    let volume: Volume = client.get(&path_of(volume)?).await?;
+    print(output, &volume, tables::volume)
 }
 
 fn protection(write_protect: Switch) -> ChangeVolume {
@@ -109,6 +85,19 @@ async fn set(
     said: impl FnOnce(&Volume) -> String,
 ) -> anyhow::Result<()> {
     change(client, Method::PATCH, &path_of(volume)?, request, yes, output, said).await
+}
+
+/// Allows hosts to see the volume, or denies it: `what` says which.
+async fn change_access(
+    client: &Client,
+    volume: &str,
+    what: &str,
+    request: &NameHosts,
+    yes: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let path = format!("{}/{what}", path_of(volume)?);
+    change(client, Method::POST, &path, request, yes, output, done::access).await
 }
 
 async fn change(
