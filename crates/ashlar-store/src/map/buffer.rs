@@ -198,12 +198,11 @@ impl Buffer {
         blocks: &Range<Lba>,
         enough: usize,
     ) -> (Vec<Key>, Option<GroupKey>) {
-        let group_of = |key: &Key| GroupKey::of(family, key.lba);
         let mut keys: Vec<Key> = Vec::new();
         for key in self.known(family, layer, blocks) {
-            let is_next = |last: &Key| group_of(last) != group_of(&key);
+            let is_next = |last: &Key| last.lba.0 / GIB_BLOCKS != key.lba.0 / GIB_BLOCKS;
             if keys.len() >= enough && keys.last().is_some_and(is_next) {
-                return (keys, Some(group_of(&key)));
+                return (keys, Some(GroupKey::of(family, key.lba)));
             }
             keys.push(key);
         }
