@@ -100,8 +100,8 @@ async fn run(good: &Good, pattern: Pattern, live_percent: u64) -> Result<Amplifi
 }
 
 fn amplification(before: &Counters, after: &Counters) -> Amplification {
-    let written = (after.blocks_written - before.blocks_written) as f64;
-    let moved = (after.fragments_moved - before.fragments_moved) as f64;
-    let bytes = (after.bytes_to_drives - before.bytes_to_drives) as f64;
+    let written = (after.hosts.blocks_written - before.hosts.blocks_written) as f64;
+    let moved = (after.jobs.fragments_moved - before.jobs.fragments_moved) as f64;
+    let bytes = (after.drives.bytes_to_drives - before.drives.bytes_to_drives) as f64;
     Amplification { blocks: 1.0 + moved / written, bytes: bytes / (written * SECTOR_BYTES as f64) }
 }

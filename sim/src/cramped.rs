@@ -151,13 +151,13 @@ impl Cramped {
         self.lose_one().await;
         self.world.sleep(REBUILD).await;
         self.ask_for_checkpoints().await;
-        let before = self.pool.status().counters.checkpoints;
+        let before = self.pool.status().counters.jobs.checkpoints;
         let trims = (0..TRIMS_AT_ONCE).map(|block| self.pool.zero(self.volume, Lba(block * 2), 1));
         for done in join_all(trims).await {
             done.unwrap_or_else(|error| panic!("a trim in a full pool: {error}; {}", self.told()));
         }
         (0..TRIMS_AT_ONCE).for_each(|block| self.written[block as usize * 2] = false);
-        let checkpoints = self.pool.status().counters.checkpoints - before;
+        let checkpoints = self.pool.status().counters.jobs.checkpoints - before;
         assert!(checkpoints < TRIMS_AT_ONCE / 10, "{checkpoints} checkpoints");
         self.check().await;
         self.pool.close().await.expect("it works");
@@ -184,8 +184,8 @@ impl Cramped {
         self.world.sleep(10 * REBUILD).await;
         let after = self.pool.status();
         assert_eq!(
-            (before.counters.bytes_to_drives, before.rebuild),
-            (after.counters.bytes_to_drives, after.rebuild)
+            (before.counters.drives.bytes_to_drives, before.rebuild),
+            (after.counters.drives.bytes_to_drives, after.rebuild)
         );
         let blocks = self.written.len() as u64;
         self.trim(0, blocks / 2).await;

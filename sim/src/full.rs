@@ -200,7 +200,7 @@ impl Run {
 /// Bytes of rows since `before`, for each byte of fragments that hosts stored and its parity.
 fn write_amplification(before: &Counters, after: &PoolStatus) -> f64 {
     let columns = after.data_columns + after.level.parity();
-    let to_drives = (after.counters.bytes_to_drives - before.bytes_to_drives) as f64;
-    let stored = (after.counters.bytes_stored - before.bytes_stored) as f64;
+    let to_drives = (after.counters.drives.bytes_to_drives - before.drives.bytes_to_drives) as f64;
+    let stored = (after.counters.hosts.bytes_stored - before.hosts.bytes_stored) as f64;
     to_drives * after.data_columns as f64 / columns as f64 / stored
 }

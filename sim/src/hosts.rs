@@ -343,10 +343,10 @@ impl Run {
 
     /// All hosts are quiet for so long that upkeep makes the counts of what lives exact.
     async fn pause_all(&self, pool: &Pool) {
-        let before = pool.status().counters.sweeps;
+        let before = pool.status().counters.jobs.sweeps;
         self.quiet_until.set(Nanos(self.world.now().0 + QUIET.as_nanos() as u64));
         self.world.sleep(QUIET).await;
-        let swept = pool.status().counters.sweeps > before;
+        let swept = pool.status().counters.jobs.sweeps > before;
         self.known.count(|outcome| outcome.idle_sweeps += u64::from(swept));
     }
 

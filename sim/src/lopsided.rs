@@ -64,9 +64,9 @@ async fn write(good: &Good, id: VolumeId, writes: u64, next: Next) -> Result<(),
 }
 
 async fn checkpoint(good: &Good) -> Result<(), String> {
-    let before = good.pool.status().counters.bytes_to_drives;
+    let before = good.pool.status().counters.drives.bytes_to_drives;
     good.pool.checkpoint().await.map_err(|error| format!("checkpoint: {error}"))?;
-    let bytes = good.pool.status().counters.bytes_to_drives - before;
+    let bytes = good.pool.status().counters.drives.bytes_to_drives - before;
     if bytes <= CHECKPOINT_BYTES {
         return Ok(());
     }

@@ -23,13 +23,13 @@ pub fn checkpoints_of_one_block() -> Result<[u64; 2], String> {
     let options = Options { replay_records_max: REPLAY_RECORDS_MAX, ..Options::default() };
     DRIVES.run(options, async move |good| {
         let id = good.make_volume(1, true).await?;
-        let before = good.pool.status().counters.checkpoints;
+        let before = good.pool.status().counters.jobs.checkpoints;
         let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
         let load = Load { writes: TIMES, outstanding: DEPTH, next: Rc::new(|_| Lba(0)), data };
         good.write(id, load).await.map_err(|error| format!("overwriting: {error}"))?;
-        let between = good.pool.status().counters.checkpoints;
+        let between = good.pool.status().counters.jobs.checkpoints;
         write_and_trim(&good, id).await?;
-        Ok([between - before, good.pool.status().counters.checkpoints - between])
+        Ok([between - before, good.pool.status().counters.jobs.checkpoints - between])
     })
 }
 

@@ -326,14 +326,14 @@ impl Scenario {
                 outcome.cuts_of_full += u64::from(self.plan.kind == Kind::Full);
                 outcome.note_cut(status.activity);
             }
-            outcome.collected += status.counters.segments_collected;
-            outcome.sweeps += status.counters.sweeps;
-            outcome.corrupt_reads_corrected += status.counters.corrupt_reads_corrected;
-            outcome.sectors_repaired += status.counters.sectors_repaired;
+            outcome.collected += status.counters.jobs.segments_collected;
+            outcome.sweeps += status.counters.jobs.sweeps;
+            outcome.corrupt_reads_corrected += status.counters.reads.corrupt_reads_corrected;
+            outcome.sectors_repaired += status.counters.repairs.sectors_repaired;
             outcome.drives_lost += lost.len() as u64;
             outcome.note_failures(&status.drives);
-            outcome.columns_restored += status.counters.columns_restored;
-            outcome.columns_moved += status.counters.columns_moved;
+            outcome.columns_restored += status.counters.jobs.columns_restored;
+            outcome.columns_moved += status.counters.jobs.columns_moved;
             outcome.drives_removed += self.drives.removed(&held);
         });
         Some(held)

@@ -88,9 +88,9 @@ async fn overwrite(good: &Good, id: VolumeId, live: u64) -> Result<Small, String
     let after = good.pool.status().counters;
     Ok(Small {
         map_bytes: good.pool.status().map_bytes,
-        collected: after.segments_collected - before.segments_collected,
-        moved: (after.fragments_moved - before.fragments_moved) as f64
-            / (after.blocks_written - before.blocks_written) as f64,
+        collected: after.jobs.segments_collected - before.jobs.segments_collected,
+        moved: (after.jobs.fragments_moved - before.jobs.fragments_moved) as f64
+            / (after.hosts.blocks_written - before.hosts.blocks_written) as f64,
     })
 }
 

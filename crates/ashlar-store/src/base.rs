@@ -1,9 +1,10 @@
-//! What all parts of the store use: options, limits, recycled lists, names of activities, whether
-//! the pool takes writes, requests to upkeep, the newest root.
+//! What all parts of the store use: options, limits, counters, recycled lists, names of activities,
+//! whether the pool takes writes, requests to upkeep, the newest root.
 //!
 //! Base must not know any other part.
 
 pub(crate) mod activity;
+pub(crate) mod counters;
 pub(crate) mod halt;
 pub(crate) mod limits;
 pub(crate) mod options;

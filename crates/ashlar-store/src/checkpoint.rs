@@ -57,7 +57,7 @@ struct Noted {
     floor: Lsn,
     drives: Vec<DriveId>,
     /// Those of them that new segments may lie on.
-    homes: Vec<DriveId>,
+    targets: Vec<DriveId>,
     reclaimable: BTreeSet<SegmentId>,
     catalog: Catalog,
     generation: RootGeneration,
@@ -101,8 +101,7 @@ pub(crate) struct Checkpointer {
     pub catalog_pages: RefCell<CatalogPages>,
     /// The segment table's pages, as the root has them.
     pub table: RefCell<TableTrees>,
-    /// [`Counters::bytes_to_drives`](crate::pool::Counters::bytes_to_drives) when the last
-    /// checkpoint began.
+    /// Bytes that had been written to drives when the last checkpoint began.
     pub bytes_before: Cell<u64>,
     /// [`LsnTracker::records`](crate::writer::lsns::LsnTracker::records) then.
     pub records_before: Cell<u64>,
@@ -171,11 +170,11 @@ impl<W: World> Pool<W> {
         let floor = self.writer.lsns.floor();
         self.map.shards.borrow_mut().iter_mut().for_each(|shard| shard.buffer.freeze());
         self.space.segments.borrow_mut().note();
-        let (homes, reclaimable) =
+        let (targets, reclaimable) =
             (self.allocation_targets(), self.space.segments.borrow().reclaimable(floor));
         self.members(generation, &reclaimable)?;
         let segments = self.space.segments.borrow();
-        let takes_last = self.checkpoint_may_take_last(&segments, &homes, &reclaimable);
+        let takes_last = self.checkpoint_may_take_last(&segments, &targets, &reclaimable);
         let claim = if takes_last { Claim::Last } else { Claim::Checkpoint };
         self.checkpoint.claim.set(claim);
         let mut catalog = self.catalog.borrow_mut();
@@ -191,11 +190,11 @@ impl<W: World> Pool<W> {
         Ok(Noted {
             floor,
             drives,
-            homes,
+            targets,
             reclaimable,
             catalog,
             generation,
-            written: self.counters.get().bytes_to_drives,
+            written: self.counters.get().drives.bytes_to_drives,
             records: self.writer.lsns.records(),
             relocated_columns: self.jobs.relocation.unsettled_columns(),
         })
@@ -261,7 +260,7 @@ impl<W: World> Pool<W> {
     ) -> (FirstTable, Window) {
         let mut segments = self.space.segments.borrow_mut();
         segments.give_back(freed);
-        let window = self.form_windows(&mut segments, &noted.homes);
+        let window = self.form_windows(&mut segments, &noted.targets);
         let mut trees = self.checkpoint.table.borrow_mut();
         let table = FirstTable {
             entries: trees.tree(Tree::Entries).top(),
@@ -404,7 +403,7 @@ impl<W: World> Pool<W> {
         }
         self.checkpoint.bytes_before.set(noted.written);
         self.checkpoint.records_before.set(noted.records);
-        self.count(|counters| counters.checkpoints += 1);
+        self.count(|counters| counters.jobs.checkpoints += 1);
         self.refresh_limit();
         self.requests.written(self.fresh_entries());
         if self.drives() != noted.drives {

@@ -34,6 +34,7 @@ pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneratio
 pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;
 pub use base::activity::Activity;
+pub use base::counters::Counters;
 pub use base::options::{Holder, OVER_PROVISIONING_PERCENT_MIN, Options};
 #[cfg(feature = "invented")]
 pub use invented::Invented;
@@ -51,7 +52,6 @@ pub use members::naming::{RenameError, newest_label};
 pub use members::remove::{FailError, RemoveError};
 pub use members::restore::{RestoreError, label_to_restore, restore_label};
 pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
-pub use pool::Counters;
 pub use recovery::{OpenError, Opened};
 pub use space::after_loss::{AfterLoss, WorstLoss};
 pub use space::capacity::Space;

@@ -327,9 +327,9 @@ impl<W: World> Pool<W> {
         }
         let mut segments = self.space.segments.borrow_mut();
         let wanted = segments.usable_striped() as usize + EXTENSION_SEGMENTS;
-        let homes = self.allocation_targets();
+        let targets = self.allocation_targets();
         let form = |segments: &mut Segments| {
-            segments.form_window(Shape::Striped, wanted, &homes, self.writer.lsns.next())
+            segments.form_window(Shape::Striped, wanted, &targets, self.writer.lsns.next())
         };
         let mut added = form(&mut segments);
         if added.is_empty() {

@@ -9,11 +9,12 @@ use ashlar_format::root::{MemberRecord, MemberState};
 use ashlar_raid::{Failure, Level, Member};
 
 use crate::base::activity::Activity;
+use crate::base::counters::Counters;
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
 use crate::jobs::trim::TrimReport;
 use crate::map::shard::Shard;
-use crate::pool::{Counters, Pool};
+use crate::pool::Pool;
 use crate::space::after_loss::WorstLoss;
 use crate::space::capacity::Space;
 

@@ -275,8 +275,8 @@ impl<W: World> Store<W> {
         // It may have been resized or deleted meanwhile.
         self.place(id, lba, count as u64)?;
         self.pool.count(|counters| {
-            counters.blocks_written += count as u64;
-            counters.bytes_stored += stored.slots * SLOT_BYTES as u64;
+            counters.hosts.blocks_written += count as u64;
+            counters.hosts.bytes_stored += stored.slots * SLOT_BYTES as u64;
         });
         let mut units = cut(items, self.unit_blocks_max(), &self.pool.writer.lists.items);
         let last = units.pop().expect("a write has blocks");

@@ -85,8 +85,8 @@ impl CheckpointNeed {
 }
 
 impl<W: World> Pool<W> {
-    /// What a checkpoint is needed for now, if new segments go to `homes`.
-    pub fn checkpoint_need(&self, segments: &Segments, homes: &[DriveId]) -> CheckpointNeed {
+    /// What a checkpoint is needed for now, if new segments go to `targets`.
+    pub fn checkpoint_need(&self, segments: &Segments, targets: &[DriveId]) -> CheckpointNeed {
         let shards = self.map.shards.borrow();
         let index_bytes: u64 = shards.iter().map(|shard| shard.index.to_write().bytes()).sum();
         let leaf_bytes: usize = shards.iter().map(|shard| shard.index.changed_bytes()).sum();
@@ -96,10 +96,11 @@ impl<W: World> Pool<W> {
         CheckpointNeed {
             drive_lost: self.requests.drive_lost() || self.has_lost_a_drive(),
             is_wanted: self.requests.checkpoint_wanted(),
-            window_is_low: segments.window_low() && segments.placeable(homes) > 0,
-            has_room: self.checkpoint_has_room(segments, homes),
+            window_is_low: segments.window_low() && segments.placeable(targets) > 0,
+            has_room: self.checkpoint_has_room(segments, targets),
             replay_bytes: Gathered {
-                amount: self.counters.get().bytes_to_drives - self.checkpoint.bytes_before.get(),
+                amount: self.counters.get().drives.bytes_to_drives
+                    - self.checkpoint.bytes_before.get(),
                 max: self.options.replay_bytes_max.min(self.raw_bytes(segments) / 64),
             },
             replay_records: Gathered {
@@ -113,11 +114,11 @@ impl<W: World> Pool<W> {
     }
 
     /// Whether a checkpoint may take a segment. One that finds none halts the pool.
-    pub fn checkpoint_has_room(&self, segments: &Segments, homes: &[DriveId]) -> bool {
+    pub fn checkpoint_has_room(&self, segments: &Segments, targets: &[DriveId]) -> bool {
         segments.usable_striped() >= CHECKPOINT_MIN
             || self.checkpoint_may_take_last(
                 segments,
-                homes,
+                targets,
                 &segments.reclaimable(self.writer.lsns.floor()),
             )
     }
@@ -128,11 +129,11 @@ impl<W: World> Pool<W> {
     pub fn checkpoint_may_take_last(
         &self,
         segments: &Segments,
-        homes: &[DriveId],
+        targets: &[DriveId],
         reclaimable: &BTreeSet<SegmentId>,
     ) -> bool {
         let joins = self.membership.joining.get().is_some();
-        self.is_recovering() || joins || segments.has_room_after(reclaimable, homes)
+        self.is_recovering() || joins || segments.has_room_after(reclaimable, targets)
     }
 
     /// Whether a checkpoint would find room for what it has to write.

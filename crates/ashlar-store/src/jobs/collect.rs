@@ -145,13 +145,13 @@ impl<W: World> Pool<W> {
         Candidate::of(id, segments.get(id)?, &self.view(&segments, &self.allocation_targets()))
     }
 
-    /// How things stand for candidates, if segments go to `homes`.
-    pub fn view(&self, segments: &Segments, homes: &[DriveId]) -> PlacementView {
-        let short = segments.short_of_chunks(homes, self.marks().collect);
+    /// How things stand for candidates, if segments go to `targets`.
+    pub fn view(&self, segments: &Segments, targets: &[DriveId]) -> PlacementView {
+        let short = segments.short_of_chunks(targets, self.marks().collect);
         PlacementView {
             rows_max: self.identity.segment_rows,
             floor: self.writer.lsns.floor(),
-            chunks_per_column: segments.chunks_per_column(&short, homes),
+            chunks_per_column: segments.chunks_per_column(&short, targets),
             columns_max: segments.data_for_moves().max(self.space.narrowest_data.get() as u64),
             short,
         }

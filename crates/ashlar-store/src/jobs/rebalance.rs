@@ -393,7 +393,7 @@ impl<W: World> Pool<W> {
             // Its columns are to be moved all the same, later.
             Relocated::GivenUp => self.jobs.rebalance.survey.begin_anew(),
             Relocated::Whole => {
-                self.count(|counters| counters.columns_moved += lane.columns() as u64)
+                self.count(|counters| counters.jobs.columns_moved += lane.columns() as u64)
             }
             Relocated::Unreadable => {
                 let id = lane.segment;

@@ -351,7 +351,7 @@ impl<W: World> Pool<W> {
         match ended {
             Relocated::Part | Relocated::GivenUp => {}
             Relocated::Whole => {
-                self.count(|counters| counters.columns_restored += lane.columns() as u64);
+                self.count(|counters| counters.jobs.columns_restored += lane.columns() as u64);
             }
             Relocated::Unreadable => {
                 let id = lane.segment;

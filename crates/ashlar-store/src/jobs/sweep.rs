@@ -254,7 +254,7 @@ impl<W: World> Pool<W> {
     fn end_sweep(&self, sweep: Sweep) {
         tracing::debug!(sweep.quarter, "the sweep has ended");
         self.jobs.collecting.may_gain();
-        self.count(|counters| counters.sweeps += 1);
+        self.count(|counters| counters.jobs.sweeps += 1);
         if sweep.is_quiet && self.has_room_for_checkpoints() {
             self.checkpoint_soon();
         }

@@ -229,10 +229,10 @@ impl<W: World> Pool<W> {
         pacing.share.stepped(begun, ended, SHARE);
         pacing.share.pause(ended, rest_after(bytes, drive_bytes));
         match done {
-            Ok(()) => self.count(|counters| counters.bytes_discarded += bytes),
+            Ok(()) => self.count(|counters| counters.drives.bytes_discarded += bytes),
             Err(DeviceError::Gone) => {}
             Err(error) => {
-                self.count(|counters| counters.discards_failed += 1);
+                self.count(|counters| counters.drives.discards_failed += 1);
                 self.jobs.trim.with_pass(|pass| pass.report.failed += 1);
                 if !std::mem::replace(&mut pacing.is_told_of, true) {
                     let pool = &self.name();

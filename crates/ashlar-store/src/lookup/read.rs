@@ -49,7 +49,7 @@ impl<W: World> Pool<W> {
                 value.map(|pointer| self.found(index, pointer))
             });
         looked.await.map_err(map_unreadable)?;
-        self.count(|counters| counters.blocks_read += count as u64);
+        self.count(|counters| counters.hosts.blocks_read += count as u64);
         if let ([only], 1) = (&found[..], count)
             && is_whole_sector(only.pointer.location)
         {

@@ -27,29 +27,29 @@ pub(crate) struct Window {
 impl<W: World> Pool<W> {
     /// Reserves what the next root adds to the windows, on these drives. What is reserved elsewhere
     /// is given back.
-    pub fn form_windows(&self, segments: &mut Segments, homes: &[DriveId]) -> Window {
-        segments.drop_window_off(homes);
+    pub fn form_windows(&self, segments: &mut Segments, targets: &[DriveId]) -> Window {
+        segments.drop_window_off(targets);
         if self.jobs.rebalance.renews_window() {
-            let was_narrow = segments.drop_narrow_window(homes);
+            let was_narrow = segments.drop_narrow_window(targets);
             self.window_renewed(was_narrow);
         }
         let next_lsn = self.writer.lsns.next();
-        let total = segments.stripes_when_empty(homes).segments();
+        let total = segments.stripes_when_empty(targets).segments();
         let of_table = segments.filled_by_table();
         segments.keep_for_table(of_table);
         let wanted = ((total / WINDOW_PART) as usize).clamp(WINDOW_MIN, WINDOW_MAX) + of_table;
-        let mut striped = segments.form_window(Shape::Striped, wanted, homes, next_lsn);
+        let mut striped = segments.form_window(Shape::Striped, wanted, targets, next_lsn);
         if segments.usable_striped() as usize + striped.len() < wanted {
             // Small commits can go to the stripes; nothing else can go to the journal.
             segments.drop_journal_window();
             let rest = wanted - striped.len();
-            striped.extend(segments.form_window(Shape::Striped, rest, homes, next_lsn));
+            striped.extend(segments.form_window(Shape::Striped, rest, targets, next_lsn));
         }
         // In a pool that has nothing left to collect small commits go to the stripes, and no room
         // is spent on a journal.
-        let roomy = segments.free_segments(homes) > marks(total).reserve + JOURNAL_WINDOW as u64;
+        let roomy = segments.free_segments(targets) > marks(total).reserve + JOURNAL_WINDOW as u64;
         let journal_wanted = if roomy && segments.stripe().data > 1 { JOURNAL_WINDOW } else { 0 };
-        let journal = segments.form_window(Shape::Journal, journal_wanted, homes, next_lsn);
+        let journal = segments.form_window(Shape::Journal, journal_wanted, targets, next_lsn);
         Window { striped, journal, retired: segments.take_retired() }
     }
 }

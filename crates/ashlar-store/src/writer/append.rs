@@ -267,7 +267,7 @@ impl<W: World> Pool<W> {
             place.row,
             placement.rows
         );
-        self.count(|counters| counters.bytes_to_drives += columns.bytes());
+        self.count(|counters| counters.drives.bytes_to_drives += columns.bytes());
         let BatchPlace { geometry, row, .. } = place;
         Appended { lsn, items, pointers, geometry, row, columns: Some(columns) }
     }
@@ -303,11 +303,11 @@ impl<W: World> Pool<W> {
     /// does not work or is leaving; and those that have fewer parity columns than they could by
     /// now.
     pub fn seal_off_lost_drives(&self) {
-        let homes = self.allocation_targets();
-        let parity = self.space.segments.borrow().parity_on(homes.len());
+        let targets = self.allocation_targets();
+        let parity = self.space.segments.borrow().parity_on(targets.len());
         for stream in StreamId::ALL {
             let is_off = |open: &OpenSegment| {
-                !open.geometry.lies_on(&homes) || open.geometry.parity() < parity
+                !open.geometry.lies_on(&targets) || open.geometry.parity() < parity
             };
             if self.writer.streams.0[stream as usize].open.borrow().as_ref().is_some_and(is_off) {
                 self.seal_open(stream);

@@ -125,10 +125,10 @@ impl<W: World> Pool<W> {
         if let Some((submitted, appended)) = next {
             self.writer.commit.submitted.borrow_mut().push_back(submitted);
             self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() + 1);
-            self.ring_if_more();
+            self.notify_if_more();
             self.finish_batch(appended).await;
         }
-        self.ring_if_more();
+        self.notify_if_more();
     }
 
     /// While space is short, batches come at the pace of collection. What gives space back does not
@@ -143,8 +143,8 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Rings for whoever is to submit the next batch, if it may be.
-    fn ring_if_more(&self) {
+    /// Notifies whoever is to submit the next batch, if it may be.
+    fn notify_if_more(&self) {
         if self.writer.commit.stopping.get() || self.may_submit() {
             self.writer.commit.notify();
         }
@@ -283,7 +283,7 @@ impl<W: World> Pool<W> {
         self.content_changed(records);
         let tickets = &batch.waiters.tickets;
         tickets.iter().for_each(|ticket| self.writer.commit.answers.answer(*ticket, Ok(())));
-        self.stripe_if_full();
+        self.destage_if_full();
         self.requests.written(self.fresh_entries());
     }
 

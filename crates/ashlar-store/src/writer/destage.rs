@@ -64,7 +64,7 @@ impl Destage {
 
 impl<W: World> Pool<W> {
     /// Begins to stripe what is kept of the journal once it makes a full batch.
-    pub fn stripe_if_full(self: &Rc<Self>) {
+    pub fn destage_if_full(self: &Rc<Self>) {
         // One at a time: recovery's search counts on how many batches of a stream may be in flight.
         if !self.writer.destage.running.get() && self.full_of_journaled().is_some() {
             self.writer.destage.running.set(true);
@@ -115,7 +115,7 @@ impl<W: World> Pool<W> {
             };
             let appended = self.append(StreamId::of_hosts(hot), Claim::Upkeep, take).await?;
             let moved = self.finish_move(appended).await?;
-            self.count(|counters| counters.fragments_striped += moved.applied);
+            self.count(|counters| counters.jobs.fragments_destaged += moved.applied);
         }
         Some(())
     }

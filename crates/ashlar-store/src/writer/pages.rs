@@ -117,10 +117,10 @@ impl<W: World> Pool<W> {
     pub fn note_read(&self, blocks: u64, read: &Result<Source, &ReadError>) {
         self.count(|counters| match read {
             Ok(Source::Direct) => {}
-            Ok(Source::Missing) => counters.blocks_reconstructed += blocks,
-            Ok(Source::Spared) => counters.blocks_spared += blocks,
-            Ok(Source::Corrupt) => counters.corrupt_reads_corrected += blocks,
-            Err(_) => counters.blocks_unrecovered += blocks,
+            Ok(Source::Missing) => counters.reads.blocks_reconstructed += blocks,
+            Ok(Source::Spared) => counters.reads.blocks_spared += blocks,
+            Ok(Source::Corrupt) => counters.reads.corrupt_reads_corrected += blocks,
+            Err(_) => counters.reads.blocks_unrecovered += blocks,
         });
     }
 
@@ -153,7 +153,7 @@ impl<W: World> Pool<W> {
         let entries =
             decode_map_page(&bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
         let entries = Rc::new(entries);
-        self.count(|counters| counters.map_pages_read += 1);
+        self.count(|counters| counters.reads.map_pages_read += 1);
         self.limit_cache();
         self.map.pages.keep(pointer, Page::Entries(entries.clone()));
         Ok(entries)
@@ -163,7 +163,7 @@ impl<W: World> Pool<W> {
     pub async fn read_leaf(&self, pointer: Pointer) -> Result<Rc<StoredLeaf>, IoError> {
         let bytes = self.read_page(pointer).await?;
         let leaf = StoredLeaf::new(bytes).map_err(|error| IoError::new(Cause::Internal, error))?;
-        self.count(|counters| counters.map_pages_read += 1);
+        self.count(|counters| counters.reads.map_pages_read += 1);
         Ok(self.keep_leaf(pointer, leaf))
     }
 

@@ -162,7 +162,7 @@ fn health(status: &PoolStatus) -> PoolHealth {
         spare_percent: spare.min(100) as u8,
         degraded: status.is_degraded(),
         read_only: read_only(status).is_some(),
-        media_errors: status.counters.blocks_unrecovered,
+        media_errors: status.counters.reads.blocks_unrecovered,
         unsafe_shutdowns: status.unclean_starts,
     }
 }

@@ -29,7 +29,7 @@ async fn await_release(node: &TestNode, index: usize) {
     for _ in 0..LOOKS_MAX {
         let status = node.report("tank").await.expect("it is open").status;
         let is_released = status.drives[index].condition == DriveCondition::Released;
-        let now = Some(status.counters.checkpoints);
+        let now = Some(status.counters.jobs.checkpoints);
         let is_at_rest = is_released && status.activity == Activity::Rest && now == seen;
         (looks, seen) = (if is_at_rest { looks + 1 } else { 0 }, now);
         if looks == LOOKS_AT_REST {

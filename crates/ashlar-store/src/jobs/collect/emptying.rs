@@ -187,7 +187,7 @@ impl<W: World> Pool<W> {
         match part {
             Ok(Part::More) => Ok(Part::More),
             Ok(Part::Done(collected)) => {
-                self.count(|counters| counters.segments_collected += 1);
+                self.count(|counters| counters.jobs.segments_collected += 1);
                 if collected == Collected::Emptied {
                     self.space.segments.borrow_mut().condemn(victim);
                 }
@@ -344,7 +344,7 @@ impl<W: World> Pool<W> {
     }
 
     fn note_moved(&self, emptying: &mut Emptying, moved: Moved) -> Result<(), IoError> {
-        self.count(|counters| counters.fragments_moved += moved.applied);
+        self.count(|counters| counters.jobs.fragments_moved += moved.applied);
         let unknown = || IoError::new(Cause::Unrecovered, "a part of the map cannot be read");
         emptying.unread.meets((moved.unknown > 0).then(unknown).into_iter().collect())
     }

@@ -110,7 +110,10 @@ fn drives_of_mirrors_become_equally_full_and_nothing_is_written_anew() {
     rebalance(&pool, is_move);
     assert_eq!((next(&pool), pool.rebalance_progress()), (None, None));
     let counters = pool.counters.get();
-    assert!(counters.columns_moved > 4 && counters.segments_collected == 0, "{counters:?}");
+    assert!(
+        counters.jobs.columns_moved > 4 && counters.jobs.segments_collected == 0,
+        "{counters:?}"
+    );
     assert!(chunks_beyond_even(&pool) * 4 < before, "{} of {before}", chunks_beyond_even(&pool));
 }
 
@@ -159,7 +162,7 @@ fn what_is_on_its_way_when_it_is_stopped_stays_where_it_was() {
     with_checkpoint(&pool, pool.stop_rebalance()).expect("good drives");
     assert_eq!(at_once(pool.lane_step(&mut lane)), Relocated::GivenUp);
     pool.lane_ended(lane, Relocated::GivenUp);
-    assert_eq!((pool.jobs.relocation.lanes(), pool.counters.get().columns_moved), (0, 0));
+    assert_eq!((pool.jobs.relocation.lanes(), pool.counters.get().jobs.columns_moved), (0, 0));
     assert!(!pool.space.segments.borrow().is_moving(id));
     assert_eq!(pool.rebalance_waits(), None);
 }

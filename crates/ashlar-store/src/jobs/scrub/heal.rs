@@ -106,7 +106,7 @@ impl<W: World> Pool<W> {
         match image.batch_around(&expected, row).await {
             Some(found) if found.header.lsn < floor => {
                 let findings = self.check_batch(&mut image, &found).await.sum();
-                self.count(|counters| counters.sectors_healed += findings.repaired);
+                self.count(|counters| counters.repairs.sectors_healed += findings.repaired);
                 findings.unrepaired == 0
             }
             Some(_) => true,

@@ -87,7 +87,7 @@ impl<W: World> Pool<W> {
         let unreadable = run.iter().filter(|sector| sector.is_unreadable).count() as u64;
         let wrong = all - unreadable;
         if repaired {
-            self.count(|counters| counters.sectors_repaired += all);
+            self.count(|counters| counters.repairs.sectors_repaired += all);
         }
         let (repaired, unrepaired) = if repaired { (all, 0) } else { (0, all) };
         *check.drives.entry(drive).or_default() +=

@@ -84,7 +84,7 @@ impl<W: World> Pool<W> {
         let repaired =
             self.array.rewrite_raw(drive, offset, AlignedBuf::copy_of(right).freeze()).await;
         if repaired {
-            self.count(|counters| counters.sectors_repaired += 1);
+            self.count(|counters| counters.repairs.sectors_repaired += 1);
         }
         repaired
     }

@@ -299,7 +299,7 @@ fn what_a_read_finds_wrong_is_made_right_without_a_scrub() {
     at_once(written.pool.scrub_step());
     assert!(!written.pool.scrub_is_wanted());
     assert!(written.sector(1, 0)[..] == before[..]);
-    assert_eq!(written.pool.counters.get().sectors_healed, 1);
+    assert_eq!(written.pool.counters.get().repairs.sectors_healed, 1);
     assert_eq!(written.pool.array.member(drive).expect("it works").corrupt_reads(), 1);
     assert_eq!(written.scrub().findings, found(0, 0));
 }
@@ -366,7 +366,7 @@ fn a_place_that_is_gone_when_its_turn_comes_is_forgotten() {
     }
     at_once(written.pool.scrub_step());
     assert!(!written.pool.scrub_is_wanted());
-    assert_eq!(written.pool.counters.get().sectors_repaired, 0);
+    assert_eq!(written.pool.counters.get().repairs.sectors_repaired, 0);
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_pool_whose_setting_is_off_tells_only_what_a_trim_asks_for() {
     pool.end_trim_if_done();
     let report = pool.trim_report().unwrap();
     assert_eq!((report.bytes_done, report.finished_at), (report.bytes_total, Some(0)));
-    assert_eq!(pool.counters.get().bytes_discarded, report.bytes_total);
+    assert_eq!(pool.counters.get().drives.bytes_discarded, report.bytes_total);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_drive_that_refuses_is_not_lost_for_it() {
     pool.space.segments.borrow_mut().is_told(&discard);
     pool.note_discard(&discard, Err(refusal), Nanos(0), Nanos(MS));
     assert_eq!((pool.trim_report().unwrap().failed, pool.drives().len()), (1, 2));
-    assert_eq!(pool.counters.get().discards_failed, 1);
+    assert_eq!(pool.counters.get().drives.discards_failed, 1);
     let unsupported = DeviceError::Unsupported(ashlar_block::DeviceOp::Discard);
     pool.note_discard(&discard, Err(unsupported), Nanos(0), Nanos(MS));
     assert!(!pool.space.segments.borrow().has_untold(drive), "it is not asked again");

@@ -40,7 +40,11 @@ fn a_partition_table_over_all_members_loses_nothing() {
     );
     let pool = drives.open();
     assert_eq!(at_once(pool.audit()).expect("all is there").wrong, Vec::<String>::new());
-    assert_eq!(pool.counters.get().corrupt_reads_corrected, 0, "nothing of it was overwritten");
+    assert_eq!(
+        pool.counters.get().reads.corrupt_reads_corrected,
+        0,
+        "nothing of it was overwritten"
+    );
 }
 
 #[test]

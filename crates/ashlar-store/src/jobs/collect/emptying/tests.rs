@@ -59,7 +59,7 @@ fn a_segment_is_emptied_by_parts_each_of_which_goes_on_where_the_last_ended() {
         parts_in_all > blocks.div_ceil(RECORDS_AT_A_TIME as u64),
         "{parts_in_all} for {blocks} blocks"
     );
-    assert_eq!(pool.counters.get().fragments_moved, blocks);
+    assert_eq!(pool.counters.get().jobs.fragments_moved, blocks);
     assert!(pool.space.segments.borrow().get(victim).is_some_and(Segment::is_empty));
     assert_eq!(inside(&pool, victim), []);
 }
@@ -74,7 +74,7 @@ fn what_hosts_write_between_two_parts_is_not_replaced_by_what_was_read_before() 
     let before = written();
     rest(&pool, &parts, victim);
     assert_eq!(written(), before);
-    assert_eq!(pool.counters.get().fragments_moved, blocks - BATCH_BLOCKS);
+    assert_eq!(pool.counters.get().jobs.fragments_moved, blocks - BATCH_BLOCKS);
 }
 
 /// Rows of the other one would have been taken for done, and what lives there for garbage.
@@ -87,7 +87,7 @@ fn another_segment_that_has_the_number_by_now_is_emptied_from_its_first_row() {
     parts.emptying.replace(Some(emptying));
     assert_eq!(parts.segment(&pool.space.segments.borrow()), None);
     rest(&pool, &parts, victim);
-    assert_eq!(pool.counters.get().fragments_moved, blocks);
+    assert_eq!(pool.counters.get().jobs.fragments_moved, blocks);
     assert_eq!(inside(&pool, victim), []);
 }
 
@@ -108,7 +108,7 @@ fn where_there_is_no_room_for_a_while_nothing_is_read_anew() {
     assert_eq!(waiting(), Some(blocks));
     at_once(pool.checkpoint(false)).expect("good drives");
     rest(&pool, &parts, victim);
-    assert_eq!(pool.counters.get().fragments_moved, blocks);
+    assert_eq!(pool.counters.get().jobs.fragments_moved, blocks);
 }
 
 /// Nothing said where the next batch begins: all that lay behind stayed without redundancy.

@@ -73,7 +73,7 @@ fn a_chunk_on_a_lost_drive_is_no_gain() {
         Segment::reserved(Geometry::new(columns.collect(), 1), SegmentKind::Moved, Lsn(64));
     (segment.state, segment.live) =
         (SegmentState::Sealed, Occupancy { slots: 780 * 64, fragments: 780 });
-    let on = |homes: &[DriveId]| Candidate::of(SegmentId(1), &segment, &view(homes));
+    let on = |targets: &[DriveId]| Candidate::of(SegmentId(1), &segment, &view(targets));
     let all: Vec<DriveId> = (0..5).map(DriveId).collect();
     let candidate = on(&all).expect("a fifth of it is garbage");
     assert_eq!((candidate.chunks, candidate.taken.ceil()), (5.0, 4.0));
