@@ -2,6 +2,9 @@
 //! whether the pool takes writes, requests to upkeep, the newest root.
 //!
 //! Base must not know any other part.
+//!
+//! 1. A pool that has halted takes no writes until it is opened again.
+//! 2. Who asks upkeep for something asks here, and waits for the answer here.
 
 pub(crate) mod activity;
 pub(crate) mod counters;

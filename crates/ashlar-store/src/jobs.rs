@@ -3,6 +3,11 @@
 //!
 //! A job knows what it wants and does one step of it. It must not know what other jobs want:
 //! `upkeep` chooses.
+//!
+//! 1. A job is done in steps, and hosts go on between two of them.
+//! 2. A step that a crash cuts short has changed nothing that counts: the job is begun anew.
+//! 3. Rebuild, rebalance and scrub keep to their share of the time; collection goes by the pace of
+//!    what hosts write.
 
 pub(crate) mod audit;
 pub(crate) mod collect;

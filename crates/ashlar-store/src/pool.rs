@@ -2,6 +2,8 @@
 //!
 //! Owns nothing but the assembly. Every part reaches the others' state through it; a piece of state
 //! is changed by its owner alone (`ARCHITECTURE.md`, "State, and who owns it").
+//!
+//! 1. A pool lives on one reactor: nothing in it is locked, and no borrow outlives a turn.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

@@ -2,6 +2,12 @@
 //! fast hosts may write while space is short.
 //!
 //! Owns the state of every segment. It must not know what the blocks in them mean.
+//!
+//! 1. A chunk belongs to one segment at most.
+//! 2. What lives is never counted too low. After a crash it may be too high, until a sweep.
+//! 3. A segment that something names, that has a batch at or above the replay floor, or that
+//!    somebody reads is not freed.
+//! 4. The last segments of the window are a checkpoint's, and the very last one is a start's.
 
 pub(crate) mod after_loss;
 pub(crate) mod capacity;

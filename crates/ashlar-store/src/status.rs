@@ -2,6 +2,8 @@
 //!
 //! Owns nothing, and changes nothing. What it costs does not grow with the number of segments:
 //! running totals answer.
+//!
+//! 1. It is taken in one turn: its figures are of the same moment.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
 use ashlar_format::catalog::Settings;

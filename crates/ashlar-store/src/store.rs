@@ -1,8 +1,9 @@
 //! The store's interface: volumes of blocks.
 //!
 //! Owns what a caller may ask for, and checks it; the parts do the work.
-//! What returns without an error is durable, if it changes anything. A pool that has halted refuses
-//! every change, and still reads.
+//!
+//! 1. What returns without an error is durable, if it changes anything.
+//! 2. A pool that has halted refuses every change, and still reads.
 
 mod bounds;
 mod close;

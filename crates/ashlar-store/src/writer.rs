@@ -2,6 +2,12 @@
 //! its destaging, pages of the map.
 //!
 //! Owns LSNs, open segments and what waits to be written. It must not know who writes.
+//!
+//! 1. Batches of hosts are in the maps in the order of their LSNs.
+//! 2. A host is answered once every column of its batch is on stable media, or the absence of its
+//!    drive is in a durable root, and the maps tell of it.
+//! 3. No row is written twice while its segment exists.
+//! 4. A unit is never split over two batches: after a crash all of it is there or nothing.
 
 pub(crate) mod append;
 pub(crate) mod batch;
