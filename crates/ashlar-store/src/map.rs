@@ -20,17 +20,28 @@ pub mod need;
 pub mod shard;
 
 use std::cell::RefCell;
+use std::rc::Weak;
 
 use ashlar_format::ids::{GroupKey, ShardId};
 use cache::PageCache;
 use shard::Shard;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// A pool's maps, and the pages of them that are in memory.
 pub(crate) struct Map {
     pub shards: RefCell<Vec<Shard>>,
     pub pages: PageCache,
-    /// Groups that stay held until nothing is on its way. See `lookup/hold.rs`.
-    pub outlived_holds: RefCell<Vec<(ShardId, Vec<GroupKey>)>>,
+    /// Groups that stay held until zeros are here whose host has gone.
+    pub outlived_holds: RefCell<Vec<Outlived>>,
+}
+
+/// Groups of a shard whose holder has gone before the zeros that it held them for were in the
+/// maps.
+pub(crate) struct Outlived {
+    pub shard: ShardId,
+    pub groups: Vec<GroupKey>,
+    /// Is there as long as zeros are on their way.
+    pub on_their_way: Weak<OwnedSemaphorePermit>,
 }
 
 impl Map {

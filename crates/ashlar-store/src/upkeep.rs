@@ -28,7 +28,7 @@ use crate::jobs::collect::emptying::Part;
 use crate::jobs::progress::Obstacle;
 use crate::map::need::{MapNeed, MapTask};
 use crate::pool::Pool;
-use crate::space::capacity::{CHECKPOINT_MIN, Request};
+use crate::space::capacity::Request;
 use crate::space::room::Room;
 use crate::space::segments::Segments;
 use crate::writer::pages::AppendError;
@@ -158,7 +158,7 @@ impl<W: World> Pool<W> {
         let (segments, drives) = (self.space.segments.borrow(), self.allocation_targets());
         let gains =
             segments.placeable(&drives) > 0 || segments.has_reclaimable(self.writer.lsns.floor());
-        gains && self.checkpoint_has_room(&segments, &drives)
+        gains && self.next_checkpoint_has_room(&segments, &drives)
     }
 
     pub(crate) async fn ordered_checkpoint(&self) {
@@ -375,11 +375,8 @@ impl<W: World> Pool<W> {
     /// read had ended.
     pub(crate) fn is_held_back(&self, segments: &Segments, drives: &[DriveId]) -> bool {
         let next = self.writer.lsns.next();
-        let has_room = || {
-            segments.usable_striped() >= CHECKPOINT_MIN
-                || self.checkpoint_may_take_last(segments, drives, &segments.empty(next))
-        };
-        let may_free = segments.summary().has_empty() && has_room();
+        let may_free = segments.summary().has_empty()
+            && self.checkpoint_has_room(segments, drives, || segments.empty(next));
         may_free || self.victim(segments, drives, next).is_some()
     }
 }

@@ -97,7 +97,7 @@ impl<W: World> Pool<W> {
             drive_lost: self.requests.drive_lost() || self.has_lost_a_drive(),
             is_wanted: self.requests.checkpoint_wanted(),
             window_is_low: segments.window_low() && segments.placeable(targets) > 0,
-            has_room: self.checkpoint_has_room(segments, targets),
+            has_room: self.next_checkpoint_has_room(segments, targets),
             replay_bytes: Gathered {
                 amount: self.counters.get().drives.bytes_to_drives
                     - self.checkpoint.bytes_before.get(),
@@ -113,14 +113,23 @@ impl<W: World> Pool<W> {
         }
     }
 
-    /// Whether a checkpoint may take a segment. One that finds none halts the pool.
-    pub fn checkpoint_has_room(&self, segments: &Segments, targets: &[DriveId]) -> bool {
+    /// Whether a checkpoint that frees what `freed` tells may take a segment. One that finds none
+    /// halts the pool.
+    pub fn checkpoint_has_room(
+        &self,
+        segments: &Segments,
+        targets: &[DriveId],
+        freed: impl FnOnce() -> BTreeSet<SegmentId>,
+    ) -> bool {
         segments.usable_striped() >= CHECKPOINT_MIN
-            || self.checkpoint_may_take_last(
-                segments,
-                targets,
-                &segments.reclaimable(self.writer.lsns.floor()),
-            )
+            || self.checkpoint_may_take_last(segments, targets, &freed())
+    }
+
+    /// The same of a checkpoint that began now.
+    pub fn next_checkpoint_has_room(&self, segments: &Segments, targets: &[DriveId]) -> bool {
+        self.checkpoint_has_room(segments, targets, || {
+            segments.reclaimable(self.writer.lsns.floor())
+        })
     }
 
     /// Whether a checkpoint may take the last segment. That is for the next start, which has to
@@ -138,7 +147,7 @@ impl<W: World> Pool<W> {
 
     /// Whether a checkpoint would find room for what it has to write.
     pub fn could_checkpoint(&self) -> bool {
-        self.checkpoint_has_room(&self.space.segments.borrow(), &self.allocation_targets())
+        self.next_checkpoint_has_room(&self.space.segments.borrow(), &self.allocation_targets())
             || !self.has_maps_to_write()
     }
 

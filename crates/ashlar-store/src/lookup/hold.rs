@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use ashlar_block::{IoError, Lba, World};
 use ashlar_format::ids::{
@@ -12,9 +12,11 @@ use ashlar_format::ids::{
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{Run, StoredLeaf};
 use futures_util::future::{join_all, try_join_all};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::base::limits::PAGES_READ_AT_A_TIME;
 use crate::lookup::map_unreadable;
+use crate::map::Outlived;
 use crate::map::index::Place;
 use crate::map::shard::{HIDDEN_SINGLY_MAX, Pages, Shard};
 use crate::pool::Pool;
@@ -41,17 +43,20 @@ impl<W: World> Drop for Held<'_, W> {
 pub(crate) struct HeldForZeros<'a, W: World> {
     pool: &'a Pool<W>,
     held: Vec<Held<'a, W>>,
-    /// The zeros are in the maps.
-    pub is_done: bool,
+    /// Is there as long as zeros are on their way.
+    pub on_their_way: Weak<OwnedSemaphorePermit>,
 }
 
 impl<W: World> Drop for HeldForZeros<'_, W> {
     fn drop(&mut self) {
-        if self.is_done || self.pool.writer.commit.is_idle() {
+        if self.on_their_way.strong_count() == 0 {
             return;
         }
-        let outlived =
-            self.held.iter_mut().map(|held| (held.shard, std::mem::take(&mut held.groups)));
+        let outlived = self.held.iter_mut().map(|held| Outlived {
+            shard: held.shard,
+            groups: std::mem::take(&mut held.groups),
+            on_their_way: self.on_their_way.clone(),
+        });
         self.pool.map.outlived_holds.borrow_mut().extend(outlived);
     }
 }
@@ -137,7 +142,7 @@ impl<W: World> Pool<W> {
         blocks: &Range<Lba>,
     ) -> Result<HeldForZeros<'_, W>, IoError> {
         let held = self.hold_to_hide(family, blocks).await?;
-        Ok(HeldForZeros { pool: self, held, is_done: false })
+        Ok(HeldForZeros { pool: self, held, on_their_way: Weak::new() })
     }
 
     /// The leaf at `pointer`, from the cache if it is there.
@@ -270,14 +275,16 @@ impl<W: World> Pool<W> {
         shards_of(key.family, blocks).any(|id| self.with_shard(id, |shard| shard.is_crowded(group)))
     }
 
-    /// Releases groups that were held for zeros whose host was answered before they were in the
-    /// maps, once nothing is on its way any more.
+    /// Releases groups that were held for zeros whose host went before they were in the maps, once
+    /// they are.
     pub fn release_outlived(&self) {
-        if !self.map.outlived_holds.borrow().is_empty() && self.writer.commit.is_idle() {
-            for (id, groups) in self.map.outlived_holds.take() {
-                self.with_shard(id, |shard| shard.index.release(&groups));
+        self.map.outlived_holds.borrow_mut().retain(|held| {
+            let stays = held.on_their_way.strong_count() > 0;
+            if !stays {
+                self.with_shard(held.shard, |shard| shard.index.release(&held.groups));
             }
-        }
+            stays
+        });
     }
 }
 

@@ -7,7 +7,7 @@
 //! pool, and so would each start after it.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use ashlar_block::{IoError, Lba, World};
@@ -120,12 +120,16 @@ impl<W: World> Pool<W> {
             range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
         };
         let pieces = gibs_of(&range).map(part).filter(is_wanted).collect();
-        self.zero_pieces(key, pieces).await?;
-        held.is_done = true;
-        Ok(())
+        self.zero_pieces(key, pieces, &mut held.on_their_way).await
     }
 
-    async fn zero_pieces(&self, key: Key, pieces: Vec<Range<Lba>>) -> Result<(), IoError> {
+    /// Zeros pieces. `on_their_way` is there as long as some of them are not in the maps.
+    async fn zero_pieces(
+        &self,
+        key: Key,
+        pieces: Vec<Range<Lba>>,
+        on_their_way: &mut Weak<OwnedSemaphorePermit>,
+    ) -> Result<(), IoError> {
         let zero = |part: &Range<Lba>, admitted: &Admitted| {
             let kind = RecordKind::ZeroRange { blocks: part.end.0 - part.start.0 };
             let mut items = self.writer.lists.items.list();
@@ -136,6 +140,7 @@ impl<W: World> Pool<W> {
             self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty())
         {
             let admitted = self.admit_zeros(portion.updates).await?;
+            *on_their_way = Rc::downgrade(&admitted);
             join_all(portion.parts.iter().map(|part| zero(part, &admitted)))
                 .await
                 .into_iter()

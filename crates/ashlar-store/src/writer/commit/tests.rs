@@ -8,6 +8,7 @@ use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
+use crate::map::shard::HIDDEN_SINGLY_MAX;
 use crate::testing::{Drives, StillWorld, at_once};
 use crate::writer::compress::compress_blocks;
 
@@ -92,4 +93,24 @@ fn zeros_whose_host_has_gone_count_until_they_are_in_the_maps() {
     assert!(next.as_mut().poll(&mut context).is_pending());
     drop(submitted);
     assert!(next.as_mut().poll(&mut context).is_ready());
+}
+
+/// They were released only when nothing at all was on its way: under a steady load never.
+#[test]
+fn groups_held_for_zeros_whose_host_has_gone_are_released_with_these() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    add_volume(&pool);
+    let _in_flight = submit(&pool);
+    let mut gone = Box::pin(pool.zero_range(KEY, KEY.lba..KEY.lba.plus(2 * HIDDEN_SINGLY_MAX)));
+    assert!(gone.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(gone);
+    let outlived = || {
+        pool.release_outlived();
+        pool.map.outlived_holds.borrow().len()
+    };
+    let (submitted, _) = at_once(pool.append_next()).expect("it waits");
+    assert!(outlived() > 0);
+    drop(submitted);
+    assert_eq!(outlived(), 0);
+    assert!(!pool.writer.commit.is_idle());
 }

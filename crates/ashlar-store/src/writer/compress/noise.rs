@@ -2,7 +2,8 @@
 //!
 //! The codec takes 2 to 3 microseconds to find that a block of noise does not compress, a third of
 //! all that a small write costs. Encrypted, compressed and media data are such blocks. A look at an
-//! eighth of the bytes tells them by how evenly their values are spread, in a fifth of that.
+//! eighth of the bytes tells them by how evenly their values are spread, in a fifth of that. A
+//! glance at 64 bytes first spares most of what does compress even that.
 //!
 //! Values may be spread evenly and yet repeat: ramps, tables, a short piece of noise over and over.
 //! In a block of those some lines begin alike, in one of noise none.
@@ -18,6 +19,9 @@ const LINE_BYTES: usize = 64;
 /// of records.
 const SAMPLE_STEP_BYTES: usize = 37;
 
+/// A glance sees the sample of one line of so many.
+const GLANCE_LINES: usize = 8;
+
 /// Slots of the table that tells whether the beginning of a line has been there before.
 const SEEN_SLOTS: usize = 256;
 
@@ -29,7 +33,21 @@ const DEVIATIONS: f64 = 5.0;
 
 /// Whether a block is one of noise: its bytes are spread as evenly, and no two lines begin alike.
 pub(super) fn is_noise(block: &[u8]) -> bool {
-    is_even(block) && !repeats(block)
+    is_even_at_a_glance(block) && is_even(block) && !repeats(block)
+}
+
+/// Whether one sample of each `GLANCE_LINES` lines is spread as evenly as noise.
+fn is_even_at_a_glance(block: &[u8]) -> bool {
+    let mut counts = [0_u8; VALUES];
+    let (mut squares, mut bytes) = (0_u32, 0);
+    for &byte in samples(block).step_by(GLANCE_LINES).flatten() {
+        let count = &mut counts[usize::from(byte)];
+        // The square of the next number is as much more.
+        squares += 2 * u32::from(*count) + 1;
+        *count += 1;
+        bytes += 1;
+    }
+    f64::from(squares) <= squares_of_noise_max(f64::from(bytes))
 }
 
 /// The pieces of a block that are looked at.

@@ -18,6 +18,14 @@ fn noise_is_told_from_all_that_the_codec_makes_smaller() {
 }
 
 #[test]
+fn a_glance_is_enough_for_text_and_for_blocks_half_of_which_are_zeros() {
+    let mut rng = XorShift::new(5);
+    let text: Vec<u8> = (0..1000).flat_map(|line| format!("{line} words\n").into_bytes()).collect();
+    let half = [noise(&mut rng, BLOCK_BYTES / 2), vec![0; BLOCK_BYTES / 2]].concat();
+    assert!(!is_even_at_a_glance(&text[..BLOCK_BYTES]) && !is_even_at_a_glance(&half));
+}
+
+#[test]
 fn what_is_compressed_or_encoded_is_noise_only_if_the_codec_saves_nothing() {
     let mut rng = XorShift::new(2);
     let text: Vec<u8> =
