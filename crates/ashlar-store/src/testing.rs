@@ -1,6 +1,6 @@
 //! A pool on drives in memory that runs no task: for tests that do one step after the other.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::ops::Range;
 use std::pin::pin;
@@ -186,6 +186,22 @@ impl Drives {
         let opened = recovery::open(&self.world, self.found(), options, OpenPolicy::Most);
         at_once(opened).expect("good drives").0
     }
+}
+
+thread_local! {
+    static WALKED_OVER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A walk over segments has come to one more.
+pub fn note_walk() {
+    WALKED_OVER.set(WALKED_OVER.get() + 1);
+}
+
+/// Segments that walks come to while `work` runs on this thread.
+pub fn walked_over(work: impl FnOnce()) -> usize {
+    let before = WALKED_OVER.get();
+    work();
+    WALKED_OVER.get() - before
 }
 
 /// A page of nobody's.

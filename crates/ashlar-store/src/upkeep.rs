@@ -280,6 +280,10 @@ impl<W: World> Pool<W> {
                 Either::Left((done, _)) => return done,
                 Either::Right(_) => {}
             }
+            // Upkeep may have seen to it by now: the next checkpoint is not this one's to begin.
+            if !self.requests.drive_lost() {
+                continue;
+            }
             match select(work.as_mut(), pin!(self.ordered_checkpoint())).await {
                 Either::Left((done, checkpoint)) => {
                     checkpoint.await;
@@ -321,7 +325,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    fn wants(&self) -> Wants {
+    pub(crate) fn wants(&self) -> Wants {
         self.release_outlived();
         let drives = self.allocation_targets();
         let segments = self.space.segments.borrow();

@@ -18,7 +18,7 @@ use crate::writer::pages::AppendError;
 /// Groups that are merged before somebody else has a turn.
 const GROUPS_A_STEP: usize = 16;
 
-/// Updates of the buffer after which nothing more is hidden in a turn: one GiB of a shard may have
+/// Updates after which nothing more is hidden in a turn: one GiB of a shard may have
 /// as many.
 const UPDATES_A_STEP: usize = 4096;
 
@@ -116,15 +116,19 @@ impl<W: World> Pool<W> {
         self.with_shard(id, |shard| {
             let leaf = shard.index.leaf_from(from).expect("it is held");
             let of_family = |group: &GroupKey| *group >= from && group.family == family;
-            let groups = shard.index.groups_of(leaf).map(|(group, _)| group).filter(of_family);
-            let mut groups: Vec<GroupKey> = groups.take(GROUPS_A_STEP).collect();
-            let behind = shard.index.leaf_behind(leaf).filter(|behind| behind.family == family);
-            let next = match groups[..] {
-                [.., last] if groups.len() == GROUPS_A_STEP => {
-                    last.next().filter(|next| next.family == family)
-                }
-                _ => behind,
+            let found = shard.index.groups_of(leaf).map(|(group, _)| group).filter(of_family);
+            let mut groups: Vec<GroupKey> = found.take(GROUPS_A_STEP).collect();
+            // Of a crowded one each block is an update.
+            if let Some(at) = groups.iter().position(|group| shard.is_crowded(*group)) {
+                groups.truncate(at + 1);
+            }
+            let ends_here =
+                |last: &GroupKey| groups.len() == GROUPS_A_STEP || shard.is_crowded(*last);
+            let next = match groups.last().filter(|last| ends_here(last)) {
+                Some(last) => last.next(),
+                None => shard.index.leaf_behind(leaf),
             };
+            let next = next.filter(|next| next.family == family);
             let end = next.map_or(Lba(VOLUME_BLOCKS_MAX), GroupKey::first_block);
             let blocks = from.first_block()..end;
             let (keys, rest) = shard.buffer.keys(family, layer, &blocks, UPDATES_A_STEP);

@@ -21,6 +21,9 @@ use crate::map::index::Place;
 use crate::map::shard::{HIDDEN_SINGLY_MAX, Pages, Shard};
 use crate::pool::Pool;
 
+/// Ranges of the buffer of each shard that are looked at in a turn.
+const RANGES_A_TURN: usize = 16;
+
 /// Groups of a shard that are held until this is dropped.
 pub(crate) struct Held<'a, W: World> {
     pool: &'a Pool<W>,
@@ -214,9 +217,7 @@ impl<W: World> Pool<W> {
         layer: Layer,
         blocks: &Range<Lba>,
     ) -> Result<Option<u32>, IoError> {
-        let buffered = self
-            .with_shard(id, |shard| shard.buffer.groups_that_hold(family, layer, blocks).next())
-            .map(|group| group.gib);
+        let buffered = self.first_buffered_gib(id, family, layer, blocks.clone()).await;
         let last = GroupKey::of(family, Lba(blocks.end.0 - 1)).gib;
         let mut from = GroupKey::of(family, blocks.start);
         loop {
@@ -228,6 +229,25 @@ impl<W: World> Pool<W> {
                 }
                 (None, Some(next)) if next.family == family && next.gib <= last => from = next,
                 (None, _) => return Ok(buffered),
+            }
+            self.world.yield_now().await;
+        }
+    }
+
+    async fn first_buffered_gib(
+        &self,
+        id: ShardId,
+        family: Family,
+        layer: Layer,
+        mut rest: Range<Lba>,
+    ) -> Option<u32> {
+        loop {
+            let found = self.with_shard(id, |shard| {
+                shard.buffer.first_that_holds(family, layer, &rest, RANGES_A_TURN)
+            });
+            match found {
+                Ok(group) => return group.map(|group| group.gib),
+                Err(next) => rest.start = next,
             }
             self.world.yield_now().await;
         }

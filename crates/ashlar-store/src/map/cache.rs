@@ -55,6 +55,7 @@ impl Page {
 struct Slot {
     page: Page,
     used: Cell<bool>,
+    epoch: u64,
 }
 
 #[derive(Default)]
@@ -63,13 +64,17 @@ struct Kept {
     slots: HashMap<Pointer, Slot, BuildHasherDefault<DefaultHasher>>,
     hand: VecDeque<Pointer>,
     bytes: usize,
+    /// Pages of earlier ones are forgotten. They make room as others come: to give them all back
+    /// at once would be a long turn.
+    epoch: u64,
 }
 
 impl Kept {
     fn shrink_to(&mut self, bytes_max: usize) {
         while self.bytes > bytes_max {
             let candidate = self.hand.pop_front().expect("every page is in the ring");
-            if self.slots[&candidate].used.take() {
+            let slot = &self.slots[&candidate];
+            if slot.used.take() && slot.epoch == self.epoch {
                 self.hand.push_back(candidate);
             } else {
                 let slot = self.slots.remove(&candidate).expect("every page in the ring is kept");
@@ -98,11 +103,12 @@ impl PageCache {
         self.bytes_max.set(bytes.max(PAGES_MIN * PAGE_BYTES_MAX));
     }
 
-    /// Keeps a page. What a pointer names never changes, so that nothing has to be taken out again.
+    /// Keeps a page. What a pointer names does not change until all are forgotten.
     pub fn keep(&self, pointer: Pointer, page: Page) {
         let mut kept = self.kept.borrow_mut();
         kept.bytes += page.bytes();
-        match kept.slots.insert(pointer, Slot { page, used: Cell::new(false) }) {
+        let slot = Slot { page, used: Cell::new(false), epoch: kept.epoch };
+        match kept.slots.insert(pointer, slot) {
             Some(before) => kept.bytes -= before.page.bytes(),
             None => kept.hand.push_back(pointer),
         }
@@ -111,14 +117,14 @@ impl PageCache {
 
     fn get(&self, pointer: Pointer) -> Option<Page> {
         let kept = self.kept.borrow();
-        let slot = kept.slots.get(&pointer)?;
+        let slot = kept.slots.get(&pointer).filter(|slot| slot.epoch == kept.epoch)?;
         slot.used.set(true);
         Some(slot.page.clone())
     }
 
     /// Forgets every page.
     pub fn clear(&self) {
-        self.kept.take();
+        self.kept.borrow_mut().epoch += 1;
     }
 
     /// Bytes in use, nearly.

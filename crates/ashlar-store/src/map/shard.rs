@@ -156,7 +156,8 @@ impl Shard {
             Place::Stored(_) => true,
         };
         may_have_runs
-            || self.buffer.groups_that_hold(group.family, layer, blocks).next() == Some(group)
+            || self.buffer.first_that_holds(group.family, layer, blocks, usize::MAX)
+                == Ok(Some(group))
     }
 
     /// Hides what the runs of `group` say of `blocks`.

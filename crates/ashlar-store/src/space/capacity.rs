@@ -391,10 +391,13 @@ impl<W: World> Pool<W> {
 
     /// Waits for `done`, but not while the file system under a file-backed drive is full: then
     /// nothing gets on.
-    pub async fn while_there_is_room(&self, done: impl Future<Output = ()>) -> Result<(), IoError> {
+    pub async fn while_there_is_room<T>(
+        &self,
+        done: impl Future<Output = T>,
+    ) -> Result<T, IoError> {
         self.check_room_below()?;
         match select(pin!(done), pin!(self.array.lacks_room())).await {
-            Either::Left(_) => Ok(()),
+            Either::Left((done, _)) => Ok(done),
             Either::Right(_) => Err(no_room_below()),
         }
     }

@@ -7,7 +7,7 @@ use ashlar_format::ids::RootGeneration;
 
 use super::*;
 use crate::members::add::AddError;
-use crate::testing::{Drives, StillWorld, TestDevice, at_once, write_block};
+use crate::testing::{Drives, StillWorld, TestDevice, at_once, walked_over, write_block};
 
 /// A pool that loses drives, gets others and restores what it can.
 struct PoolScenario {
@@ -191,6 +191,30 @@ fn how_far_a_rebuild_is_outlives_a_restart() {
     pool.restore();
     pool.lose(2);
     assert_eq!(rebuilt(&pool), 0, "the next one is counted anew");
+}
+
+/// Each walked over all segments, several times a second: 54 ms at a time with half a million.
+#[test]
+fn who_asks_for_the_status_or_what_to_do_next_walks_over_no_more_of_many_segments_than_of_few() {
+    let walked = |count: usize| {
+        let drives = Drives::of_chunks(Level::RAID5, 5, count as u64 + 200);
+        let pool = drives.open();
+        let (floor, targets) = (pool.writer.lsns.floor(), pool.allocation_targets());
+        pool.space.segments.borrow_mut().invent(count, &targets, floor);
+        pool.array.give_up(DriveId(1), DeviceError::Gone);
+        at_once(pool.checkpoint(false)).expect("one may be lost");
+        let floor = pool.writer.lsns.next();
+        [
+            walked_over(|| drop(pool.space())),
+            walked_over(|| drop(pool.status())),
+            walked_over(|| drop(pool.wants())),
+            walked_over(|| drop(pool.space.segments.borrow().reclaimable(floor))),
+        ]
+    };
+    // A search for what is to be restored looks at some thousands.
+    let few = walked(4_000);
+    assert_eq!(few, walked(20_000));
+    assert_eq!((few[0], few[1], few[3]), (0, 0, 0));
 }
 
 /// The record of drive `number`, of whatever has this identity.

@@ -1,4 +1,5 @@
 use std::num::NonZeroU32;
+use std::task::{Context, Waker};
 
 use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba, Nanos};
 use ashlar_format::header::RecordKind;
@@ -147,4 +148,21 @@ fn the_end_of_a_scrub_orders_a_checkpoint() {
     assert!(!pool.wants().checkpoint.is_wanted);
     pool.stop_scrub();
     assert!(pool.wants().checkpoint.is_wanted);
+}
+
+/// Collection found what was left of a loss that upkeep had long seen to, and began a checkpoint,
+/// whether there was room for one or not.
+#[test]
+fn a_loss_that_has_been_seen_to_is_no_reason_for_a_checkpoint() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    pool.requests.lose_drive();
+    at_once(pool.ordered_checkpoint());
+    let generation = || pool.checkpoint.roots.newest().generation;
+    let before = generation();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(pin!(pool.guarding(std::future::pending::<()>())).poll(&mut context).is_pending());
+    assert_eq!(generation(), before);
+    pool.requests.lose_drive();
+    assert!(pin!(pool.guarding(std::future::pending::<()>())).poll(&mut context).is_pending());
+    assert!(generation() > before);
 }

@@ -155,7 +155,7 @@ impl<W: World> Pool<W> {
     async fn append_next(&self) -> Option<(Submitted, Appended)> {
         loop {
             let window_formed = self.checkpoint.roots.changes();
-            let refused = self.writer.commit.drained.notified();
+            let refused = self.writer.commit.refused.notified();
             // What waits may have changed, and with it what comes next.
             let (hot, room) =
                 self.writer.commit.next_batch(self.fresh_batch_room(StreamId::Cold))?;
@@ -261,11 +261,7 @@ impl<W: World> Pool<W> {
 
     fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
         let records = done.items.len();
-        // Saturating: when the pool has halted there is nothing pending any more.
-        let pending =
-            self.writer.commit.pending_bytes.get().saturating_sub(stored_bytes(&done.items));
-        self.writer.commit.pending_bytes.set(pending);
-        self.writer.commit.drained.notify_waiters();
+        self.writer.commit.done_with(stored_bytes(&done.items));
         for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
             // Its host did not wait for it, or was told that it failed, and the volume has been
             // deleted since: a purge that has begun looks at no block twice, and after it nobody

@@ -7,14 +7,15 @@
 //! pool, and so would each start after it.
 
 use std::ops::Range;
+use std::pin::pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use ashlar_block::{IoError, Lba, World};
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::{GIB_BLOCKS, GroupKey, Key, RANGE_BLOCKS, SHARD_COUNT};
-use futures_util::future::join_all;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use futures_util::future::{Either, join_all, select};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::lookup::hold::gibs_of;
 use crate::map::shard::HIDDEN_SINGLY_MAX;
@@ -64,6 +65,11 @@ impl Updates {
         let wanted = u32::try_from(updates).unwrap_or(u32::MAX).min(self.max);
         Rc::new(self.left.clone().acquire_many_owned(wanted).await.expect("it is never closed"))
     }
+
+    /// Returns when one more large range may be looked at.
+    async fn turn(&self) -> SemaphorePermit<'_> {
+        self.ranges.acquire().await.expect("it is never closed")
+    }
 }
 
 /// Ranges that are zeroed together.
@@ -111,7 +117,7 @@ impl<W: World> Pool<W> {
     ) -> Result<(), IoError> {
         let is_large = range.end.0 - range.start.0 > HIDDEN_SINGLY_MAX;
         let _turn = match is_large {
-            true => Some(self.zero_updates().ranges.acquire().await.expect("it is never closed")),
+            true => Some(self.unless_halted(self.zero_updates().turn()).await?),
             false => None,
         };
         let mut held = self.hold_for_zeros(key.family, &range).await?;
@@ -119,7 +125,15 @@ impl<W: World> Pool<W> {
             let first = GroupKey { family: key.family, gib }.first_block();
             range.start.max(first)..range.end.min(first.plus(GIB_BLOCKS))
         };
-        let pieces = gibs_of(&range).map(part).filter(is_wanted).collect();
+        let mut pieces = Vec::new();
+        for piece in gibs_of(&range).map(part) {
+            if is_wanted(&piece) {
+                pieces.push(piece);
+            }
+            if is_large {
+                self.world.yield_now().await;
+            }
+        }
         self.zero_pieces(key, pieces, &mut held.on_their_way).await
     }
 
@@ -136,9 +150,8 @@ impl<W: World> Pool<W> {
             items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
             self.commit(items, Some(admitted.clone()))
         };
-        for portion in
-            self.portions(key, pieces).into_iter().filter(|portion| !portion.parts.is_empty())
-        {
+        let portions = self.portions(key, pieces).await;
+        for portion in portions.into_iter().filter(|portion| !portion.parts.is_empty()) {
             let admitted = self.admit_zeros(portion.updates).await?;
             *on_their_way = Rc::downgrade(&admitted);
             join_all(portion.parts.iter().map(|part| zero(part, &admitted)))
@@ -158,9 +171,20 @@ impl<W: World> Pool<W> {
 
     /// Returns when zeros that make so many updates of the map may be committed, with the result.
     pub async fn admit_zeros(&self, updates: usize) -> Result<Admitted, IoError> {
-        let taken = self.zero_updates().take(updates).await;
-        self.while_there_is_room(self.wait_for_deltas()).await?;
-        Ok(taken)
+        self.while_there_is_room(async {
+            let taken = self.unless_halted(self.zero_updates().take(updates)).await?;
+            self.wait_for_deltas().await;
+            Ok(taken)
+        })
+        .await?
+    }
+
+    /// What `done` gives, or why the pool takes no writes: what is on its way then ends no more.
+    async fn unless_halted<T>(&self, done: impl Future<Output = T>) -> Result<T, IoError> {
+        match select(pin!(done), pin!(self.halt.wait())).await {
+            Either::Left((done, _)) => Ok(done),
+            Either::Right((why, _)) => Err(why),
+        }
     }
 
     /// Returns when a write of `bytes` of data and of `zeros` blocks of zeros may be committed,
@@ -198,17 +222,22 @@ impl<W: World> Pool<W> {
 
     /// The pieces, cut and put together so that each portion makes no more updates than all zeros
     /// on their way may.
-    fn portions(&self, key: Key, pieces: Vec<Range<Lba>>) -> Vec<Portion> {
+    async fn portions(&self, key: Key, pieces: Vec<Range<Lba>>) -> Vec<Portion> {
         let updates_max = self.zero_updates_max();
         let updates = |part: &Range<Lba>| self.updates_of_zeros(key, part);
         let mut portions = vec![Portion::default()];
-        for part in pieces.into_iter().flat_map(|piece| cut(piece, updates_max, &updates)) {
-            let last = portions.last_mut().expect("there is one");
-            if last.updates + part.1 <= updates_max || last.parts.is_empty() {
-                last.updates += part.1;
-                last.parts.push(part.0);
-            } else {
-                portions.push(Portion { parts: vec![part.0], updates: part.1 });
+        for (nth, piece) in pieces.into_iter().enumerate() {
+            if nth > 0 {
+                self.world.yield_now().await;
+            }
+            for (part, updates) in cut(piece, updates_max, &updates) {
+                let last = portions.last_mut().expect("there is one");
+                if last.updates + updates <= updates_max || last.parts.is_empty() {
+                    last.updates += updates;
+                    last.parts.push(part);
+                } else {
+                    portions.push(Portion { parts: vec![part], updates });
+                }
             }
         }
         portions

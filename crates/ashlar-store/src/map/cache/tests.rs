@@ -30,3 +30,21 @@ fn a_smaller_budget_holds_from_the_next_page_on() {
     assert!(cache.leaf(pointer(5000)).is_some());
     assert!(cache.page(pointer(5000)).is_none(), "it is no page of a run");
 }
+
+/// To give all of a large cache's memory back at once is a turn of a tenth of a second.
+#[test]
+fn what_was_forgotten_makes_room_first_and_is_never_found() {
+    let cache = PageCache::new(0);
+    let leaf = || Page::Leaf(Rc::new(StoredLeaf::new(vec![0; 2]).expect("a leaf of no groups")));
+    cache.keep(pointer(0), leaf());
+    let before = cache.bytes();
+    assert!(cache.leaf(pointer(0)).is_some());
+    cache.clear();
+    assert!(cache.leaf(pointer(0)).is_none());
+    cache.keep(pointer(0), leaf());
+    assert!(cache.leaf(pointer(0)).is_some());
+    assert_eq!(cache.bytes(), before, "it took its place");
+    cache.clear();
+    (1..5000).for_each(|slot| cache.keep(pointer(slot), leaf()));
+    assert!(cache.bytes() <= PAGES_MIN * PAGE_BYTES_MAX);
+}

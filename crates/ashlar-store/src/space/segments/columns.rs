@@ -101,7 +101,8 @@ impl Segments {
             self.give_back([ChunkAddr { drive: to, chunk }]);
             return false;
         };
-        let geometry = &self.entries[id].geometry;
+        let geometry = self.entries[id].geometry.clone();
+        self.geometries_in_hand(id, &geometry);
         let (mut columns, parity) = (geometry.columns.clone(), geometry.parity());
         columns[column].drive = to;
         self.change(id, |segment| segment.geometry = Rc::new(Geometry::new(columns, parity)));

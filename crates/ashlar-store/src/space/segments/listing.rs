@@ -15,8 +15,10 @@ use super::slab::PAGE_NUMBERS;
 use super::{Segment, Segments};
 
 /// Segments that one checkpoint frees, at most, each of which may change a leaf of its own; fewer
-/// where segments are small.
-const FREED_AT_A_TIME: usize = 4096;
+/// where segments are small. All that is found, noted and given back of them is one turn each.
+const FREED_AT_A_TIME: usize = 1024;
+/// Columns that may have moved until a checkpoint says so, at most.
+const MOVED_AT_A_TIME: usize = 4096;
 /// Leaves that a checkpoint may have to write beside those of what it frees and of what has moved:
 /// of what was sealed.
 const LEAVES_SEALED: usize = 128;
@@ -29,13 +31,18 @@ const COUNT_LEAF_BYTES: usize = 128;
 impl Segments {
     /// Segments that one checkpoint frees, at most.
     pub fn freed_at_a_time(&self) -> usize {
-        (self.striped_bytes() / 1024).clamp(32, FREED_AT_A_TIME)
+        self.leaves_at_a_time().min(FREED_AT_A_TIME)
     }
 
     /// Columns that may have moved until a checkpoint says so, at most: each may change a leaf of
     /// its own.
     pub fn moved_at_a_time(&self) -> usize {
-        self.freed_at_a_time()
+        self.leaves_at_a_time().min(MOVED_AT_A_TIME)
+    }
+
+    /// Leaves that one cause may have one checkpoint write, at most.
+    fn leaves_at_a_time(&self) -> usize {
+        (self.striped_bytes() / 1024).max(32)
     }
 
     /// The same of columns that a drive which comes back has. No bound where that is room for all

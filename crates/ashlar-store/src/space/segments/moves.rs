@@ -123,7 +123,11 @@ impl Segments {
     }
 
     /// The geometry that the segment has now, and the earlier ones that somebody reads by.
-    fn geometries_in_hand(&mut self, id: SegmentId, now: &Rc<Geometry>) -> Vec<Weak<Geometry>> {
+    pub(super) fn geometries_in_hand(
+        &mut self,
+        id: SegmentId,
+        now: &Rc<Geometry>,
+    ) -> Vec<Weak<Geometry>> {
         self.past_geometries.retain(|_, past| {
             past.retain(|geometry| geometry.strong_count() > 0);
             !past.is_empty()

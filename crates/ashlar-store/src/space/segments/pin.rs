@@ -25,13 +25,15 @@ impl Drop for Pin {
     }
 }
 
-/// Pins a segment for as long as the result lives. `None` if it does not exist, or if nothing lives
-/// in it and a checkpoint is on its way, which may be about to free it.
+/// Pins a segment for as long as the result lives. `None` if it does not exist, or if a checkpoint
+/// on its way may be about to free it: nothing lives in it, and nobody else has pinned it. One that
+/// was pinned when that checkpoint began, or that somebody has pinned since, is not among those
+/// that it frees.
 pub fn pin(segments: &Rc<RefCell<Segments>>, id: SegmentId) -> Option<(Pin, Rc<Geometry>)> {
     let mut all = segments.borrow_mut();
     let is_noted = all.is_noted();
     let segment = all.entries.get_mut(id)?;
-    if is_noted && segment.is_empty() {
+    if is_noted && segment.pins == 0 && segment.is_empty() {
         return None;
     }
     segment.pins += 1;

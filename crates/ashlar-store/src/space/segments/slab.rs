@@ -123,6 +123,8 @@ impl Slab {
         let pages = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
         pages.flat_map(move |(number, page)| {
             page.slots(if number == first { at } else { 0 }).map(move |(at, slot)| {
+                #[cfg(test)]
+                crate::testing::note_walk();
                 let segment = self.slots[slot].as_ref().expect("a number leads to a taken slot");
                 (SegmentId((number * PAGE_NUMBERS + at) as u32), segment)
             })

@@ -227,3 +227,20 @@ fn nobody_pins_a_segment_that_a_checkpoint_may_be_about_to_free() {
     all.borrow_mut().end_note();
     assert_eq!(are_pinned(), [true, true]);
 }
+
+/// Hosts overwrote the rest of what collection had read of its victim, while a checkpoint was on
+/// its way: the next read of the victim found it gone.
+#[test]
+fn who_reads_a_segment_may_pin_it_again_whatever_a_checkpoint_does() {
+    let mut all = segments();
+    let added = all.form_window(Shape::Striped, 9, &DRIVES, Lsn(64));
+    all.window_durable(Shape::Striped, added);
+    let id = open(&mut all, Claim::Host).expect("there are nine");
+    all.seal(id, 0);
+    let all = Rc::new(RefCell::new(all));
+    let first = pin(&all, id).expect("no checkpoint is on its way");
+    all.borrow_mut().note();
+    assert!(pin(&all, id).is_some());
+    drop(first);
+    assert!(pin(&all, id).is_none(), "nobody reads it any more");
+}

@@ -72,8 +72,10 @@ pub(crate) struct CommitQueue {
     pub(super) pending_bytes: Cell<usize>,
     /// Notified when there is something to submit, or a batch is done.
     pub(super) notify: Notify,
+    /// Notified when what waits has been refused.
+    pub(super) refused: Notify,
     /// Notified when there are fewer bytes pending.
-    pub(super) drained: Notify,
+    uncrowded: Notify,
     pub(super) stopping: Cell<bool>,
     pub(super) stopped: Cell<bool>,
     /// Notified when the tasks are ending.
@@ -81,10 +83,12 @@ pub(crate) struct CommitQueue {
 }
 
 impl CommitQueue {
-    /// The pool has halted: answers everybody, and forgets what was not submitted.
+    /// The pool has halted: answers everybody, and forgets what was not submitted. Nothing of what
+    /// was gets into the maps any more.
     pub fn fail_all(&self, error: &IoError) {
         self.answer_all(error);
-        self.pending_bytes.set(0);
+        self.submitted.borrow_mut().iter_mut().for_each(|batch| batch.waiters.admitted.clear());
+        self.done_with(self.pending_bytes.get());
     }
 
     /// Bytes of fragments that wait or are in flight.
@@ -92,11 +96,24 @@ impl CommitQueue {
         self.pending_bytes.get()
     }
 
-    /// Returns once fewer than `bytes_max` are pending.
+    /// Returns once fewer than `bytes_max` are pending. Thousands may wait: who gets on tells the
+    /// next one, instead of all looking whenever a batch is done.
     pub async fn wait_uncrowded(&self, bytes_max: usize) {
-        while self.pending_bytes.get() >= bytes_max && !self.stopping.get() {
-            self.drained.notified().await;
+        let is_crowded = || self.pending_bytes.get() >= bytes_max && !self.stopping.get();
+        if !is_crowded() {
+            return;
         }
+        while is_crowded() {
+            self.uncrowded.notified().await;
+        }
+        self.uncrowded.notify_one();
+    }
+
+    /// So many bytes of fragments wait no more, nor are in flight. Saturating: when the pool has
+    /// halted there is nothing pending any more.
+    pub(super) fn done_with(&self, bytes: usize) {
+        self.pending_bytes.set(self.pending_bytes.get().saturating_sub(bytes));
+        self.uncrowded.notify_one();
     }
 
     /// Answers everybody with an error. What was submitted stays on its way; what was not is
@@ -121,11 +138,10 @@ impl CommitQueue {
             self.waiting.take().into_iter().partition(which);
         self.wait_with(kept);
         for unit in refused {
-            self.pending_bytes
-                .set(self.pending_bytes.get().saturating_sub(stored_bytes(&unit.items)));
+            self.done_with(stored_bytes(&unit.items));
             self.answers.answer(unit.ticket, Err(error.clone()));
         }
-        self.drained.notify_waiters();
+        self.refused.notify_waiters();
         self.notify();
     }
 

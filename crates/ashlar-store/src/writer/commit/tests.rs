@@ -114,3 +114,40 @@ fn groups_held_for_zeros_whose_host_has_gone_are_released_with_these() {
     assert_eq!(outlived(), 0);
     assert!(!pool.writer.commit.is_idle());
 }
+
+/// They waited for those that a halted pool would never finish; who wanted to export the pool or to
+/// open it again waited for them.
+#[test]
+fn zeros_do_not_wait_for_others_once_the_pool_has_halted() {
+    let pool = Drives::new(Level::RAID5, 3).open();
+    add_volume(&pool);
+    let admitted = at_once(pool.admit_zeros(usize::MAX)).expect("nothing waits");
+    let mut items = pool.writer.lists.items.list();
+    items.push(Item { kind: RecordKind::ZeroRange { blocks: 5 }, key: KEY, fragment: None });
+    let mut context = Context::from_waker(Waker::noop());
+    let mut on_its_way = Box::pin(pool.commit(items, Some(admitted)));
+    assert!(on_its_way.as_mut().poll(&mut context).is_pending());
+    let (submitted, _) = at_once(pool.append_next()).expect("it waits");
+    pool.writer.commit.submitted.borrow_mut().push_back(submitted);
+    let mut waits = Box::pin(pool.admit_zeros(1));
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    pool.halt("a test");
+    assert!(waits.as_mut().poll(&mut context).is_ready());
+    assert!(at_once(on_its_way).is_err());
+    assert!(pool.map.outlived_holds.borrow().is_empty());
+}
+
+/// Each batch had all look who waited, thousands of them.
+#[test]
+fn of_those_that_wait_for_room_in_the_queue_one_looks_at_a_time() {
+    let queue = CommitQueue::default();
+    queue.pending_bytes.set(100);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut waiting = [(); 3].map(|()| Box::pin(queue.wait_uncrowded(100)));
+    let mut gets_on = |nth: usize| waiting[nth].as_mut().poll(&mut context).is_ready();
+    assert_eq!([0, 1, 2].map(&mut gets_on), [false; 3]);
+    queue.done_with(1);
+    assert_eq!([2, 1, 0].map(&mut gets_on), [false, false, true], "it was the first");
+    assert_eq!([2, 1].map(&mut gets_on), [false, true], "who gets on tells the next");
+    assert!(gets_on(2));
+}

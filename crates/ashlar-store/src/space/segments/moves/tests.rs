@@ -1,5 +1,5 @@
 use super::*;
-use crate::space::segments::{Numbers, Shape, Stripe};
+use crate::space::segments::{HeldColumn, Numbers, Shape, Stripe};
 
 const DRIVES: [DriveId; 4] = [DriveId(0), DriveId(1), DriveId(2), DriveId(3)];
 const CHUNKS: u32 = 10;
@@ -91,4 +91,24 @@ fn no_column_moves_while_a_checkpoint_is_on_its_way() {
     segments.begin_move(id, &[0], &DRIVES).expect("there is room");
     segments.note();
     segments.end_move(id, Lsn(64));
+}
+
+/// A drive came back while a scrub read by the geometry before. The column that moved next left a
+/// chunk which another segment got, and the scrub took that one's rows for wrong ones.
+#[test]
+fn a_chunk_waits_for_whoever_reads_by_the_geometry_before_a_drive_came_back() {
+    const BACK: DriveId = DriveId(7);
+    let (mut segments, id) = with_one_segment();
+    let reader = segments.get(id).expect("it is there").geometry.clone();
+    let ChunkAddr { drive, chunk } = reader.columns[0];
+    segments.add_drive(BACK, CHUNKS, Stripe { data: 1, parity: 1 });
+    let column = HeldColumn { segment: id, chunk };
+    segments.keep_chunks(BACK, &[column]);
+    assert!(segments.adopt(drive, BACK, column, |_| true));
+    segments.begin_move(id, &[1], &DRIVES).expect("there is room");
+    segments.end_move(id, Lsn(64));
+    let retired = segments.take_retired();
+    segments.release(retired);
+    assert_eq!(segments.take_retired().len(), 1, "it is read");
+    drop(reader);
 }
