@@ -4,9 +4,11 @@ use std::task::{Context, Poll, Waker};
 
 use ashlar_block::{Cause, Device, DeviceError};
 use ashlar_format::ids::RootGeneration;
+use ashlar_format::superblock::DriveClass;
 
 use super::*;
 use crate::members::add::AddError;
+use crate::members::create::{NewPool, create};
 use crate::testing::{Drives, StillWorld, TestDevice, at_once, walked_over, write_block};
 
 /// A pool that loses drives, gets others and restores what it can.
@@ -74,6 +76,65 @@ impl PoolScenario {
         assert_eq!(self.pool.status().is_reduced, now, "after a restart");
         now
     }
+}
+
+/// Raw bytes and those for data that a pool has after its drive 1 was lost and replaced by one of
+/// so many bytes.
+fn replaced_by(bytes: impl Fn(u64) -> u64) -> [(u64, u64); 2] {
+    let mut pool = PoolScenario::new(Level::RAID5, 4);
+    (0..64).for_each(|lba| write_block(&pool.pool, lba));
+    pool.pool.seal_all();
+    pool.lose(1);
+    let has = |pool: &PoolScenario| {
+        let space = pool.pool.space();
+        (space.raw, space.usable)
+    };
+    let without = has(&pool);
+    let device = TestDevice::new(bytes(pool.drives.devices[0].size_bytes()));
+    pool.drives.devices.push(device.clone());
+    pool.ordered(pool.pool.add_drive(device, Some(DriveId(1)))).expect("a good drive");
+    let with = has(&pool);
+    pool.restore();
+    assert!(!pool.is_reduced());
+    [without, with]
+}
+
+#[test]
+fn a_drive_is_replaced_by_a_smaller_one_and_leaves_no_less_room_than_without() {
+    let [without, with] = replaced_by(|size| size / 2);
+    assert!(with.0 > without.0 && with.1 >= without.1, "{without:?} {with:?}");
+    let [_, with_as_large] = replaced_by(|size| size);
+    assert!(with_as_large.1 > with.1);
+}
+
+#[test]
+fn what_kind_of_drive_it_is_is_written_on_each_that_a_pool_is_made_of_and_on_each_added() {
+    let mut pool = PoolScenario::new(Level::RAID1, 2);
+    let bytes = pool.drives.devices[0].size_bytes();
+    let added = [true, false].map(|turns| TestDevice::new(bytes).turning(turns));
+    for device in added {
+        pool.drives.devices.push(device.clone());
+        pool.ordered(pool.pool.add_drive(device, None)).expect("a good drive");
+    }
+    let classes: Vec<DriveClass> =
+        pool.drives.found().iter().map(|found| found.superblock.class).collect();
+    let (unknown, spinning, flash) = (
+        DriveClass::Unknown,
+        DriveClass::of_rotational(Some(true)),
+        DriveClass::of_rotational(Some(false)),
+    );
+    assert_eq!(classes, [unknown, unknown, spinning, flash]);
+    let devices: Vec<TestDevice> =
+        [true, false].map(|turns| TestDevice::new(64 << 20).turning(turns)).into();
+    let new = NewPool {
+        name: "other".into(),
+        level: Level::RAID1,
+        chunk_bytes: None,
+        segment_numbers: None,
+    };
+    at_once(create(&pool.drives.world, &new, devices.clone())).expect("good drives");
+    let made = Drives { world: pool.drives.world, devices }.found();
+    assert_eq!([0, 1].map(|nth: usize| made[nth].superblock.class), [spinning, flash]);
 }
 
 /// It had joined after the pool was made, and so it passed for a drive that was added: the next
@@ -205,7 +266,7 @@ fn who_asks_for_the_status_or_what_to_do_next_walks_over_no_more_of_many_segment
         at_once(pool.checkpoint(false)).expect("one may be lost");
         let floor = pool.writer.lsns.next();
         [
-            walked_over(|| drop(pool.space())),
+            walked_over(|| _ = pool.space()),
             walked_over(|| drop(pool.status())),
             walked_over(|| drop(pool.wants())),
             walked_over(|| drop(pool.space.segments.borrow().reclaimable(floor))),

@@ -18,6 +18,7 @@ pub struct TestDevice {
     refused: Rc<RefCell<Range<u64>>>,
     written_bytes: Rc<Cell<u64>>,
     discards: Rc<Cell<bool>>,
+    rotational: Option<bool>,
     /// Its size, and what it was when somebody looked.
     sizes: Rc<Cell<(u64, u64)>>,
 }
@@ -31,7 +32,19 @@ impl TestDevice {
         let memory = MemoryDevice::new(size_bytes + GROWTH_MAX);
         let sizes = Rc::new(Cell::new((size_bytes, size_bytes)));
         let discards = Rc::new(Cell::new(true));
-        TestDevice { memory, refused: Rc::default(), written_bytes: Rc::default(), discards, sizes }
+        TestDevice {
+            memory,
+            refused: Rc::default(),
+            written_bytes: Rc::default(),
+            discards,
+            rotational: None,
+            sizes,
+        }
+    }
+
+    /// The same, of which it is known whether it turns.
+    pub fn turning(self, rotational: bool) -> Self {
+        TestDevice { rotational: Some(rotational), ..self }
     }
 
     /// Bytes that were written so far.
@@ -84,6 +97,10 @@ impl Device for TestDevice {
 
     fn seen_bytes(&self) -> u64 {
         self.sizes.get().0
+    }
+
+    fn is_rotational(&self) -> Option<bool> {
+        self.rotational
     }
 
     async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {

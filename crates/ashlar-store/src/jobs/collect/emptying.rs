@@ -243,8 +243,11 @@ impl<W: World> Pool<W> {
         let appended =
             if has_batch(emptying) { Some(self.append_batch(emptying).await?) } else { None };
         let reads = !has_batch(emptying) && !is_read(emptying);
-        let moved =
-            OptionFuture::from(appended.map(|appended| self.guarding(self.finish_move(appended))));
+        let moved = OptionFuture::from(appended.map(|appended| async {
+            // To copy a batch is enough for a turn.
+            self.world.yield_now().await;
+            self.guarding(self.finish_move(appended)).await
+        }));
         let read = OptionFuture::from(reads.then(|| self.read_live_records(emptying)));
         let (moved, read) = join(moved, read).await;
         if let Some(moved) = moved {

@@ -8,7 +8,7 @@ use super::{DRIVE_BYTES, DRIVES, checked, fill, is, places, shown};
 
 use crate::hosts::Volume;
 use crate::loops::Loop;
-use crate::support::{Place, skip};
+use crate::support::{Place, skip, spoil};
 
 impl Loop {
     /// What a device is to whoever has it open when it is pulled: one without a size. What it held
@@ -174,4 +174,41 @@ fn block_devices_are_remembered_and_shown_by_names_that_outlive_a_restart() {
     checked(&place, volumes, 192);
     daemon.terminate();
     drop(devices);
+}
+
+#[test]
+fn a_pool_on_block_devices_grows_with_them_and_is_checked_on_them() {
+    let place = Place::new();
+    make_images(&place);
+    let Some(devices) = loops(&place, [0, 1, 2, 3, 4]) else {
+        return skip("there are no loop devices");
+    };
+    let daemon = place.start();
+    let volumes = create_on(&place, &devices);
+    let raw = || shown(&place, "tank")["raw_bytes"].as_u64().expect("bytes");
+    let before = raw();
+    for (index, device) in devices.iter().enumerate() {
+        let image = File::options().write(true).open(place.image(index)).expect("a file");
+        image.set_len(2 * DRIVE_BYTES).expect("room");
+        let grown = Command::new("losetup").args(["--set-capacity", &device.0]).status();
+        assert!(grown.expect("losetup runs").success());
+    }
+    place.wait_until("the room is seen", |place| {
+        place.in_words(&["pool", "show", "tank"]).contains("more: `ashlar pool grow tank`")
+    });
+    place.ok(&["pool", "grow", "tank"]);
+    assert_eq!(raw(), before + DRIVES as u64 * DRIVE_BYTES);
+    checked(&place, volumes, 201);
+    daemon.terminate();
+    let drives = devices.iter().map(|device| device.0.as_str());
+    let check: Vec<&str> = ["pool", "check"].into_iter().chain(drives).collect();
+    let report = place.json(&check);
+    assert_eq!((&report["good"], &report["volumes"]), (&true.into(), &1.into()));
+    // What it reads it finds wrong on a device as in a file.
+    spoil(&place.image(1), 1 << 20, 64 << 10);
+    drop(devices);
+    let devices = loops(&place, [0, 1, 2, 3, 4]).expect("loop devices");
+    let drives = devices.iter().map(|device| device.0.as_str());
+    let check: Vec<&str> = ["pool", "check"].into_iter().chain(drives).collect();
+    assert_eq!(place.run(&check).status.code(), Some(1));
 }
