@@ -1,5 +1,6 @@
 use ashlar_format::ids::{Family, Key};
 use ashlar_format::location::Pointer;
+use ashlar_format::page::Run;
 use ashlar_raid::Level;
 
 use super::*;
@@ -32,4 +33,16 @@ fn a_purge_hides_no_more_of_the_buffer_in_a_turn_than_some_groups() {
     assert_eq!(next(0), Some(2), "whole groups");
     assert_eq!(next(2), Some(12));
     assert_eq!(next(12), None);
+}
+
+#[test]
+fn a_purge_finds_what_the_map_has_of_the_end_of_the_largest_volume() {
+    let pool = Drives::new(Level::RAID1, 3).open();
+    let (id, end) = (ShardId(5), Lba(VOLUME_BLOCKS_MAX - 1));
+    let last = GroupKey::of(FAMILY, end);
+    let _held = at_once(pool.hold_group(id, last)).expect("nothing is to be read");
+    let run = Run::Cut { layer: Layer(0), first: 0, end: 1 };
+    pool.with_shard(id, |shard| shard.push_run(last, run));
+    let first = GroupKey::of(FAMILY, Lba(0));
+    assert_eq!(pool.hide_in_leaf(id, first, Layer(0)), (vec![last], None));
 }
