@@ -267,9 +267,9 @@ fn who_asks_for_the_status_or_what_to_do_next_walks_over_no_more_of_many_segment
         let floor = pool.writer.lsns.next();
         [
             walked_over(|| _ = pool.space()),
-            walked_over(|| drop(pool.status())),
-            walked_over(|| drop(pool.wants())),
-            walked_over(|| drop(pool.space.segments.borrow().reclaimable(floor))),
+            walked_over(|| _ = pool.status()),
+            walked_over(|| _ = pool.wants()),
+            walked_over(|| _ = pool.space.segments.borrow().reclaimable(floor)),
         ]
     };
     // A search for what is to be restored looks at some thousands.
