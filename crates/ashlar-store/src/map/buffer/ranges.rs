@@ -67,10 +67,10 @@ impl Buffer {
     ) -> Result<Option<GroupKey>, Lba> {
         let holds = |range: &RangeKey, leaf: &Leaf| {
             let mut updates = leaf.updates.iter().filter(|update| update.location.is_some());
-            range.layer == layer
-                && updates.any(|update| blocks.contains(&range.key(update.block).lba))
+            updates.any(|update| blocks.contains(&range.key(update.block).lba))
         };
-        for (looked, (range, leaf)) in self.leaves_in(family, blocks).enumerate() {
+        let leaves = self.leaves_in(family, blocks).filter(|(range, _)| range.layer == layer);
+        for (looked, (range, leaf)) in leaves.enumerate() {
             if looked == ranges {
                 return Err(range.key(0).lba);
             }

@@ -310,3 +310,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_look_for_what_a_layer_has_gets_on_however_many_layers_a_range_has() {
+    let mut buffer = Buffer::default();
+    let of_layer = |layer: u32| Key { family: Family(1), lba: Lba(5), layer: Layer(layer) };
+    for layer in 0..40 {
+        buffer.set(of_layer(layer), None, || true);
+    }
+    let blocks = Lba(0)..Lba(1000);
+    assert_eq!(buffer.first_that_holds(Family(1), Layer(39), &blocks, 1), Ok(None));
+}
