@@ -324,18 +324,12 @@ impl<D: Device> Checker<D> {
     }
 
     fn report(self) -> Report {
-        let (mut findings, skipped_drives) = self.pool.findings.take();
+        let (mut findings, unlisted) = self.pool.findings.take();
         findings.sort_by_key(|finding| (!finding.is_lost, finding.drive, finding.offset));
         let members = self.pool.root.members.iter();
         let absent = members.filter(|member| member.state == MemberState::Absent);
         let absent = absent.map(|member| member.drive).collect();
-        Report {
-            seen: self.pool.findings.seen.get(),
-            findings,
-            skipped_drives,
-            absent,
-            ..self.report
-        }
+        Report { seen: self.pool.findings.seen.get(), findings, unlisted, absent, ..self.report }
     }
 }
 

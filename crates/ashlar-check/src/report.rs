@@ -225,7 +225,7 @@ pub struct Report {
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Findings beyond those that are kept, by their kind.
-    pub skipped_drives: BTreeMap<Kind, u64>,
+    pub unlisted: BTreeMap<Kind, u64>,
 }
 
 impl Report {
@@ -242,7 +242,7 @@ impl Report {
             absent: Vec::new(),
             seen: Seen::default(),
             findings: Vec::new(),
-            skipped_drives: BTreeMap::new(),
+            unlisted: BTreeMap::new(),
         }
     }
 
@@ -253,7 +253,7 @@ impl Report {
 
     /// All findings, those that were not kept included.
     pub fn count(&self) -> u64 {
-        self.findings.len() as u64 + self.skipped_drives.values().sum::<u64>()
+        self.findings.len() as u64 + self.unlisted.values().sum::<u64>()
     }
 }
 
@@ -311,8 +311,7 @@ impl Findings {
         let beyond =
             |(kind, count): (&Kind, &u64)| Some((*kind, count.checked_sub(KEPT_OF_A_KIND)?));
         let counts = self.counts.borrow();
-        let skipped_drives =
-            counts.iter().filter_map(beyond).filter(|(_, count)| *count > 0).collect();
-        (self.all.take(), skipped_drives)
+        let unlisted = counts.iter().filter_map(beyond).filter(|(_, count)| *count > 0).collect();
+        (self.all.take(), unlisted)
     }
 }

@@ -177,10 +177,11 @@ The daemon keeps its newest 1024 events, from its start on.")]
   ashlar serve --state ./data --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
-reactors, spin_us, map_memory_bytes, over_provisioning_percent,
-member_wait_seconds. It has three more: drive_directories lists further
-directories that hold drives as files; auto_rejoin says whether drives that
-come back rejoin open pools by themselves (true); log says what to log, as in
+reactors, spin_us, map_memory_bytes, member_wait_seconds. It has four more:
+over_provisioning_percent is the part of the usable space that is kept free for
+garbage collection (23); drive_directories lists further directories that hold
+drives as files; auto_rejoin says whether drives that come back rejoin open
+pools by themselves (true); log says what to log, as in
 log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file again and
 takes a new log at once. RUST_LOG overrides log.
 Its table [limits] bounds what hosts may use:

@@ -150,7 +150,7 @@ fn names_that_break_the_rule_are_told() {
 }
 
 /// The names that are left out of `value`, a value of that type.
-fn skipped_drives<T: Serialize + utoipa::PartialSchema>(value: &T) -> Vec<String> {
+fn names_left_out<T: Serialize + utoipa::PartialSchema>(value: &T) -> Vec<String> {
     let schema = serde_json::to_value(T::schema()).expect("JSON");
     let value = serde_json::to_value(value).expect("JSON");
     let mut names = Vec::new();
@@ -170,16 +170,16 @@ fn what_is_unknown_is_null_and_not_left_out() {
     let event = Event { seq: 1, time: String::new(), what: happening.clone() };
     let error = ErrorBody { code: String::new(), message: String::new(), hint: None };
     let all = [
-        skipped_drives(&pool),
-        skipped_drives(&pool.rebuild.unwrap_or_default()),
-        skipped_drives(&Scrub::default()),
-        skipped_drives(&ScrubbedDrive::default()),
-        skipped_drives(&PoolDrive::default()),
-        skipped_drives(&Volume::default()),
-        skipped_drives(&Spare::default()),
-        skipped_drives(&happening),
-        skipped_drives(&event),
-        skipped_drives(&error),
+        names_left_out(&pool),
+        names_left_out(&pool.rebuild.unwrap_or_default()),
+        names_left_out(&Scrub::default()),
+        names_left_out(&ScrubbedDrive::default()),
+        names_left_out(&PoolDrive::default()),
+        names_left_out(&Volume::default()),
+        names_left_out(&Spare::default()),
+        names_left_out(&happening),
+        names_left_out(&event),
+        names_left_out(&error),
     ];
     assert!(all.iter().all(Vec::is_empty), "{all:?}");
     let shown = serde_json::to_value(Pool::default()).expect("JSON");

@@ -159,10 +159,7 @@ fn as_text(report: &Report) -> String {
     lines.extend(seen_lines(seen));
     lines.extend(report.findings.iter().map(|finding| format!("! {finding}")));
     lines.extend(
-        report
-            .skipped_drives
-            .iter()
-            .map(|(kind, more)| format!("! and {more} more of {}", kind.name())),
+        report.unlisted.iter().map(|(kind, more)| format!("! and {more} more of {}", kind.name())),
     );
     if report.is_good() {
         lines.push("nothing is wrong".to_owned());
@@ -291,8 +288,7 @@ fn named(finding: &Finding) -> Option<String> {
 
 fn as_json(report: &Report) -> Value {
     let seen = report.seen;
-    let skipped_drives =
-        report.skipped_drives.iter().map(|(kind, count)| (kind.name(), json!(count)));
+    let unlisted = report.unlisted.iter().map(|(kind, count)| (kind.name(), json!(count)));
     json!({
         "pool": report.pool_name,
         "uuid": report.pool.to_string(),
@@ -315,7 +311,7 @@ fn as_json(report: &Report) -> Value {
         "sectors_restored": seen.sectors_restored,
         "walks": seen.walks,
         "findings": report.findings.iter().map(finding_json).collect::<Vec<_>>(),
-        "skipped_drives": skipped_drives.collect::<serde_json::Map<_, _>>(),
+        "unlisted_findings": unlisted.collect::<serde_json::Map<_, _>>(),
     })
 }
 

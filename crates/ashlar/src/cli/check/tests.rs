@@ -34,7 +34,7 @@ fn report(verdict: MemberVerdict) -> Report {
         absent: Vec::new(),
         seen: Seen::default(),
         findings: vec![finding],
-        skipped_drives: BTreeMap::new(),
+        unlisted: BTreeMap::new(),
     }
 }
 
