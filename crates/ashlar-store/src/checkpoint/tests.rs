@@ -87,3 +87,20 @@ fn a_drive_that_held_nothing_is_released_once_a_root_has_called_it_absent() {
     (0..2).for_each(|_| at_once(pool.checkpoint(false)).expect("one may be lost"));
     assert_eq!(state(), Some(MemberState::Released));
 }
+
+/// It lacks pages of the map that the root names. If it counted as a member after a crash, the loss
+/// of another drive would take a part of the map.
+#[test]
+fn a_drive_that_fails_while_a_checkpoint_is_written_is_absent_in_its_root() {
+    let drives = Drives::new(Level::RAID5, 4);
+    let pool = drives.open();
+    write_block(&pool, 0);
+    let lost = DriveId(3);
+    let tables = Superblock::table_offset(0)..Superblock::table_offset(1) + TABLE_AREA_BYTES;
+    drives.devices[usize::from(lost.0)].refuse_writes(tables);
+    at_once(pool.checkpoint(false)).expect("one may be lost");
+    assert!(pool.array.working(lost).is_none(), "it has refused the first table");
+    let root = pool.checkpoint.roots.newest();
+    let member = root.members.iter().find(|member| member.drive == lost).expect("it is a member");
+    assert_eq!(member.state, MemberState::Absent);
+}
