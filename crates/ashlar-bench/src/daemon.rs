@@ -7,7 +7,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use ashlar::stdio::note;
 use ashlar::{Client, Patience};
 use ashlar_block::ByteSize;
@@ -106,7 +106,7 @@ impl Daemon {
         let process =
             Process { child: program.serve(&state, arguments)?, program: program.clone(), state };
         let mut daemon = Daemon { runtime, client, process };
-        daemon.await_answer()?;
+        daemon.await_pools()?;
         Ok(daemon)
     }
 
@@ -138,38 +138,30 @@ impl Daemon {
     pub fn restart(&mut self, arguments: &[String]) -> anyhow::Result<Duration> {
         let start = Instant::now();
         self.process.child = self.process.program.serve(&self.process.state, arguments)?;
-        self.await_answer()?;
+        self.await_pools()?;
         Ok(start.elapsed())
     }
 
-    fn await_answer(&mut self) -> anyhow::Result<Status> {
+    /// Returns once the daemon answers and has opened its pools: it answers before that. A pool
+    /// that another daemon has had is watched for a while before it is taken.
+    fn await_pools(&mut self) -> anyhow::Result<()> {
         let start = Instant::now();
         loop {
-            let Err(error) = self.status() else { return self.status() };
+            let waits_for = match self.status() {
+                Ok(status) => match status.pools.into_iter().find(is_opening) {
+                    Some(pool) => anyhow!("the pool {} is still being opened", pool.name),
+                    None => return Ok(()),
+                },
+                Err(error) => error.context("the daemon does not answer"),
+            };
             if let Some(status) = self.process.child.try_wait()? {
                 bail!("the daemon ended with {status}");
             }
             if start.elapsed() > START_WAIT {
-                return Err(error.context("the daemon does not answer"));
+                return Err(waits_for);
             }
             std::thread::sleep(LOOK_INTERVAL);
         }
-    }
-
-    /// Returns once the pool is open: one that another daemon has had is watched for a while before
-    /// it is taken.
-    ///
-    /// # Errors
-    /// It is not opened, or the daemon does not answer.
-    pub fn await_open(&self, pool: &str) -> anyhow::Result<()> {
-        let start = Instant::now();
-        while let Err(error) = self.counters(pool) {
-            if start.elapsed() > START_WAIT {
-                return Err(error);
-            }
-            std::thread::sleep(LOOK_INTERVAL);
-        }
-        Ok(())
     }
 
     /// Everything at a glance.
@@ -326,6 +318,10 @@ impl Daemon {
     pub fn resident_most_bytes(&self) -> anyhow::Result<u64> {
         memory::resident_most_bytes_of(self.process.child.id())
     }
+}
+
+fn is_opening(pool: &Pool) -> bool {
+    pool.states.iter().any(|state| state == "opening")
 }
 
 fn address_of(status: &Status) -> anyhow::Result<SocketAddr> {

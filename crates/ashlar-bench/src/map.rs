@@ -73,10 +73,8 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
     progress.begin("a start");
     // It takes the pool back from this process, and then starts with one of its own.
     daemon.restart(&arguments)?;
-    daemon.await_open(POOL)?;
     daemon.kill()?;
     let start = daemon.restart(&arguments)?;
-    daemon.await_open(POOL)?;
     let resident_bytes = daemon.resident_bytes()?;
     progress.begin("reading at random");
     let server = daemon.server(server.nsid)?;

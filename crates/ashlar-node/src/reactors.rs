@@ -14,6 +14,10 @@ use futures_util::future::{BoxFuture, join_all};
 
 use crate::drives::MachineDrives;
 
+/// Of a reactor's stack; what it does not touch takes no memory. A build without optimisation does
+/// not merge the states of async functions: it overflows the 2 MiB that threads have otherwise.
+const STACK_BYTES: usize = 8 << 20;
+
 /// The pools of one reactor.
 type MachineHome = ReactorPools<MachineDrives>;
 /// The door of one reactor.
@@ -195,8 +199,11 @@ fn start(
             let _ = started.send(Err(error));
         }
     };
-    let name = format!("reactor-{}", index.0);
-    let thread = std::thread::Builder::new().name(name).spawn(serve).map_err(StartError::Thread)?;
+    let thread = std::thread::Builder::new()
+        .name(format!("reactor-{}", index.0))
+        .stack_size(STACK_BYTES)
+        .spawn(serve)
+        .map_err(StartError::Thread)?;
     let handle = start.recv().map_err(|_| StartError::Ended)?;
     let handle = handle.map_err(StartError::Reactor)?;
     Ok((Running { thread, _until: until }, handle))

@@ -13,7 +13,7 @@ use ashlar_store::{
 use futures_util::future::join_all;
 
 use super::members::{FoundMember, FoundPool};
-use super::{PoolDrive, PoolStore, ReactorPools};
+use super::{Opening, PoolDrive, PoolStore, ReactorPools};
 use crate::drive_provider::{
     DriveContent, DriveFacts, DriveProvider, ProvidedDrive, inspect, read_superblock,
 };
@@ -138,7 +138,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             others: Vec::new(),
             skipped_drives: Vec::new(),
         };
-        self.open_members(found, request.options, OpenPolicy::Most).await
+        self.open_members(found, request.options, OpenPolicy::Most, &Opening::default()).await
     }
 
     /// Opens each drive once, all at a time. None stays open after an error, and none that was made

@@ -132,7 +132,8 @@ impl<B: DriveProvider> ReactorPools<B> {
             request.check_callable(&found)?;
             tries -= 1;
             request.opening.enter(OpeningStage::Reading);
-            match self.open_members(found, request.options.clone(), request.policy).await {
+            let (options, opening) = (request.options.clone(), &request.opening);
+            match self.open_members(found, options, request.policy, opening).await {
                 Err(error @ NodeError::Open { error: OpenError::Unsure, .. }) if tries > 0 => {
                     tracing::info!(%error, "opening a pool once more");
                     // What the last try had begun to write may keep drives locked for a while.
@@ -148,10 +149,11 @@ impl<B: DriveProvider> ReactorPools<B> {
         found: FoundPool<B::Device>,
         options: Options,
         policy: OpenPolicy,
+        opening: &Opening,
     ) -> Result<PoolRecord, NodeError> {
         let (fuse, name) = (self.fuse_of(found.uuid, &found.name), found.name.clone());
         self.stop_if_blown(&fuse, found.uuid, &name);
-        let opened = fuse.guard(self.open_under(&fuse, found, options, policy)).await;
+        let opened = fuse.guard(self.open_under(&fuse, found, options, policy, opening)).await;
         let opened = opened.map_err(|blown| stopped(name, blown));
         if let Ok(Err(_)) = opened {
             fuse.retire();
@@ -165,6 +167,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         found: FoundPool<B::Device>,
         options: Options,
         policy: OpenPolicy,
+        opening: &Opening,
     ) -> Result<PoolRecord, NodeError> {
         let FoundPool { uuid, name, rename, members, others, skipped_drives } = found;
         let (found, drives): (Vec<_>, Vec<_>) = members.into_iter().map(FoundMember::split).unzip();
@@ -183,6 +186,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         tracing::info!(pool = name, replayed = opened.replayed, "the pool is open");
         let pool = Rc::new(OpenPool::new(uuid, store, opened, drives, notes));
         let claimed = self.open_volumes(&pool).await;
+        opening.has_opened();
         self.pools.borrow_mut().insert(uuid, pool.clone());
         claimed.keep();
         self.table

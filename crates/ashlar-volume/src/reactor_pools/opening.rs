@@ -24,7 +24,9 @@ struct State {
     stage: OpeningStage,
     is_stopped: bool,
     /// Told before what is on the drives is read.
-    told: Option<Box<dyn FnOnce() + Send>>,
+    on_reading: Option<Box<dyn FnOnce() + Send>>,
+    /// Told once the pool can be served, before anybody sees that it is open.
+    on_opened: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl fmt::Debug for State {
@@ -38,11 +40,18 @@ impl Opening {
         self.0.lock().expect("no holder of the lock panics")
     }
 
-    /// One that tells once, before what is on the drives is read: the pool's work begins then.
-    pub fn telling(told: impl FnOnce() + Send + 'static) -> Self {
-        let opening = Opening::default();
-        opening.state().told = Some(Box::new(told));
-        opening
+    /// One that tells once, before what is on the drives is read: the pool's work begins then. And
+    /// once before anybody sees that the pool is open; not of one that cannot be opened.
+    pub fn telling(
+        on_reading: impl FnOnce() + Send + 'static,
+        on_opened: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        let state = State {
+            on_reading: Some(Box::new(on_reading)),
+            on_opened: Some(Box::new(on_opened)),
+            ..State::default()
+        };
+        Opening(Arc::new(Mutex::new(state)))
     }
 
     /// What it does now.
@@ -53,10 +62,16 @@ impl Opening {
     pub(super) fn enter(&self, stage: OpeningStage) {
         let told = {
             let mut state = self.state();
-            let told = if stage == OpeningStage::Reading { state.told.take() } else { None };
+            let told = if stage == OpeningStage::Reading { state.on_reading.take() } else { None };
             state.stage = stage;
             told
         };
+        told.into_iter().for_each(|told| told());
+    }
+
+    /// The pool can be served: the caller lets others see that next.
+    pub(super) fn has_opened(&self) {
+        let told = self.state().on_opened.take();
         told.into_iter().for_each(|told| told());
     }
 

@@ -159,6 +159,28 @@ fn a_daemon_that_ends_twice_without_a_word_while_it_opens_a_pool_starts_with_tha
     assert_eq!(place.pool_states("ill"), ["online"]);
 }
 
+/// A kill right after a pool was seen to be open counted for its opening, whose mark was still
+/// there; the second within a minute left the pool closed.
+#[test]
+fn a_daemon_that_is_killed_as_soon_as_its_pool_is_open_opens_it_at_the_next_start() {
+    let place = Place::new();
+    let daemon = place.start();
+    drop(filled(&place, "tank", 0..DRIVES, 93));
+    daemon.kill();
+    for start in 0..4 {
+        let daemon = place.start();
+        assert_eq!(place.pool_states("tank"), ["online"], "start {start}");
+        daemon.kill();
+        let marks: Vec<String> = fs::read_dir(place.path("."))
+            .expect("it is there")
+            .map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.starts_with("opening-"))
+            .collect();
+        assert!(marks.is_empty(), "start {start}: {marks:?}");
+    }
+    assert!(!place.path("deaths").exists());
+}
+
 /// The panic that ends the daemon, and not its pool alone.
 fn die(place: &Place, mut daemon: Daemon) {
     ask_for_panic(place, "twice");

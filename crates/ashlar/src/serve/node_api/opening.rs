@@ -112,10 +112,8 @@ impl Shared {
             }
             let tried = places(&self.finder.snapshot(), &uuid).cloned().unwrap_or_default();
             let mark = self.deaths.opening_of(&uuid);
-            let opening = Opening::telling({
-                let mark = mark.clone();
-                move || mark.set()
-            });
+            let (begins, ends) = (mark.clone(), mark.clone());
+            let opening = Opening::telling(move || begins.set(), move || ends.clear());
             self.memory().is_not_open(&uuid, NotOpen::Opening(opening.clone()));
             if *stopped.borrow() {
                 return;
