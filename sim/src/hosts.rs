@@ -202,12 +202,8 @@ impl Run {
                 *self.pool.borrow_mut() = Some(pool.clone());
                 self.clone().use_pool(&pool).await.unwrap_or_else(|error| self.known.fail(error));
             }
-            // Nothing is lost, and the next start finds room.
-            Err(OpenError::FileSystemFull) if self.plan.sparse && !self.spared => {}
-            // Drives kept it waiting in the middle of a heartbeat, and it has written no root yet
-            // by which it could tell.
-            Err(OpenError::Unsure) if self.plan.has_stalls() => {}
             Err(OpenError::TooManyMissing { .. }) if self.overdrawn => {}
+            Err(error) if start::may_be_refused(&error, &self.plan, self.spared) => {}
             Err(error) => self.known.fail(format!("open: {error}")),
         }
     }

@@ -298,7 +298,7 @@ fn report_outcome(outcome: &Outcome) {
         outcome.faults.iter().map(|(fault, times)| format!("{fault:?} {times}")).collect();
     println!("faults: {}", faults.join("  "));
     println!(
-        "clean stops {}  opens given up because a file system was full {}  a drive too many away: refused {}, opened {}",
+        "clean stops {}  opens given up for a full file system or silent drives {}  a drive too many away: refused {}, opened {}",
         outcome.clean_stops,
         outcome.given_up_opens,
         outcome.overdrawn_refusals,

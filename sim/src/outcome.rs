@@ -26,7 +26,8 @@ pub struct Outcome {
     pub cuts_of_full: u64,
     /// Starts that were closed in order.
     pub clean_stops: u64,
-    /// Starts at which the pool was not opened, because a file system was full on the way.
+    /// Starts at which the pool was not opened, because a file system was full on the way, or
+    /// drives did not answer.
     pub given_up_opens: u64,
     /// Starts without one drive more than the level survives that were refused.
     pub overdrawn_refusals: u64,

@@ -35,6 +35,22 @@ pub async fn open_with(
     Store::open(world, found, options, OpenPolicy::Degraded).await
 }
 
+/// Whether faults of this plan may keep a pool from being opened, for a while: nothing is lost.
+/// `spared`: nothing goes wrong any more.
+pub fn may_be_refused(error: &OpenError, plan: &Plan, spared: bool) -> bool {
+    match error {
+        // The next start finds room.
+        OpenError::FileSystemFull => plan.sparse && !spared,
+        // Drives kept it waiting in the middle of a heartbeat, and it has written no root yet by
+        // which it could tell.
+        OpenError::Unsure => plan.has_stalls(),
+        // A drive that hangs takes no heartbeat; where another one is away, too few are left to
+        // tell that no other machine has the pool. The next start finds it awake.
+        OpenError::Unclaimed { .. } => plan.hangs && !spared,
+        _ => false,
+    }
+}
+
 /// The drive's superblock, if one of its copies can be read.
 pub async fn superblock(device: &SimDrive) -> Option<Superblock> {
     if let Some(first) = copy_at(device, Superblock::FIRST_OFFSET).await {

@@ -36,6 +36,13 @@ fn some_seeds_of_everything() {
     }
 }
 
+/// Of three copies one was away, and the drive of another one hung while the pool was opened.
+#[test]
+fn a_pool_that_too_few_drives_confirm_is_refused_and_the_next_start_opens_it() {
+    let outcome = run(98_805_384, Plan::of).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.given_up_opens, 1, "{outcome:?}");
+}
+
 #[test]
 fn a_clock_that_jumps_by_ten_years_costs_nothing() {
     let outcomes =

@@ -7,16 +7,12 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use ashlar_reactor::mailbox::{self, Sender};
-use ashlar_reactor::{Config, Handle};
+use ashlar_reactor::{Config, Handle, STACK_BYTES};
 use ashlar_target::nvme_tcp::{BindError, Service, Target};
 use ashlar_volume::{Dispatcher, Gone, NodeDoor, ReactorIndex, ReactorPools, StoppedPool, Table};
 use futures_util::future::{BoxFuture, join_all};
 
 use crate::drives::MachineDrives;
-
-/// Of a reactor's stack; what it does not touch takes no memory. A build without optimisation does
-/// not merge the states of async functions: it overflows the 2 MiB that threads have otherwise.
-const STACK_BYTES: usize = 8 << 20;
 
 /// The pools of one reactor.
 type MachineHome = ReactorPools<MachineDrives>;

@@ -54,6 +54,11 @@ pub use run::run;
 pub use stats::Stats;
 pub use timer::{Sleep, TimedOut, now, sleep, sleep_until, timeout};
 
+/// Stack of a thread that serves as a reactor; what it does not touch takes no memory. A build
+/// without optimisation does not merge the states of async functions: it overflows the 2 MiB that
+/// threads have otherwise.
+pub const STACK_BYTES: usize = 8 << 20;
+
 /// Runs `future` on this thread's reactor, beside the caller.
 ///
 /// # Panics

@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, Durability};
 use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
-use ashlar_reactor::{Config, Handle};
+use ashlar_reactor::{Config, Handle, STACK_BYTES};
 use ashlar_store::{NewPool, Options};
 use ashlar_volume::{
     AccessList, Dispatcher, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node, NodeDoor,
@@ -202,7 +202,7 @@ pub fn node(reactors: usize) -> (TestNode, Handles) {
     let start = |index| {
         let (sender, receiver) = mpsc::channel();
         let table = table.clone();
-        std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             let serve = async move {
                 let provider = BAY.with_borrow(MemoryBay::clone);
                 let told = |pool| STOPPED.with_borrow_mut(|stopped| stopped.push(pool));
@@ -212,6 +212,7 @@ pub fn node(reactors: usize) -> (TestNode, Handles) {
             };
             ashlar_reactor::run(Config::default(), serve)
         });
+        thread.expect("the system has a thread");
         receiver.recv().expect("the reactor starts")
     };
     let handles = Handles(Arc::new((0..reactors).map(start).collect()));
