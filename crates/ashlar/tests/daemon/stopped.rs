@@ -167,18 +167,11 @@ fn a_daemon_that_is_killed_as_soon_as_its_pool_is_open_opens_it_at_the_next_star
     let daemon = place.start();
     drop(filled(&place, "tank", 0..DRIVES, 93));
     daemon.kill();
-    for start in 0..4 {
+    for start in 0..8 {
         let daemon = place.start();
         assert_eq!(place.pool_states("tank"), ["online"], "start {start}");
         daemon.kill();
-        let marks: Vec<String> = fs::read_dir(place.path("."))
-            .expect("it is there")
-            .map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned())
-            .filter(|name| name.starts_with("opening-"))
-            .collect();
-        assert!(marks.is_empty(), "start {start}: {marks:?}");
     }
-    assert!(!place.path("deaths").exists());
 }
 
 /// The panic that ends the daemon, and not its pool alone.
