@@ -1,7 +1,7 @@
 //! A node over memory drives: pools and volumes through its control side, data through its doors.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{TestDoor, at_door, drive, drives, host, node, pool, volume};
@@ -11,7 +11,7 @@ use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::{DriveCondition, NewPool, OpenPolicy};
 use ashlar_volume::{
     AccessChange, AccessList, Door, FormatRequest, KnownPool, NamespaceInfo, NewVolume, NodeError,
-    Nsid, VolumeIo,
+    Nsid, Opening, VolumeIo,
 };
 use bytes::Bytes;
 
@@ -274,6 +274,27 @@ fn a_pool_that_comes_back_brings_the_same_volumes() {
         })
         .await;
         assert_eq!(read[..], pattern(MIB as usize, 9)[..]);
+    });
+}
+
+/// A mark that a pool was being opened stayed until after it was seen to be open: a kill of the
+/// daemon right then counted as an end by its opening.
+#[test]
+fn an_opening_tells_when_it_reads_and_when_the_pool_can_be_served() {
+    let (node, _handles) = node(1);
+    drive(async move {
+        let uuid =
+            node.create_pool(pool("tank"), drives("a", 3), false).await.unwrap().uuid.to_string();
+        node.close_pool("tank").await.unwrap();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = |what| {
+            let told = told.clone();
+            move || told.lock().unwrap().push(what)
+        };
+        let opening = Opening::telling(tell("reads"), tell("opened"));
+        let known = [KnownPool { uuid, name: "tank".to_owned(), drives: Vec::new() }];
+        node.open_known(&known, 0, Duration::ZERO, opening).await.unwrap();
+        assert_eq!(*told.lock().unwrap(), ["reads", "opened"]);
     });
 }
 

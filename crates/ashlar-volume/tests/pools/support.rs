@@ -6,13 +6,13 @@ use std::future::{Future, pending};
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
-use ashlar_block::{AlignedBuf, Device, DeviceError, Durability};
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveUuid, Durability};
 use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
 use ashlar_reactor::{Config, Handle, STACK_BYTES};
 use ashlar_store::{NewPool, Options};
 use ashlar_volume::{
     AccessList, Dispatcher, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node, NodeDoor,
-    ProvidedDrive, ReactorIndex, ReactorPools, StoppedPool, SubsystemInfo, Table,
+    ProvidedDrive, ReactorIndex, ReactorPools, Sought, StoppedPool, SubsystemInfo, Table,
 };
 
 /// Drives in memory by their text, each the same at every opening.
@@ -60,6 +60,13 @@ impl DriveProvider for MemoryBay {
 
     fn exists(&self, spec: &str) -> bool {
         self.0.borrow().contains_key(spec)
+    }
+
+    /// All that there are: there is one pool.
+    fn sought(&self, _pool: &str) -> Sought {
+        let drives = self.0.borrow();
+        let named = drives.keys().zip(1..).map(|(spec, n)| (DriveUuid([n; 16]), spec.clone()));
+        Sought { drives: named.collect(), ..Sought::default() }
     }
 
     fn identity(&self, spec: &str) -> Option<String> {
