@@ -4,6 +4,7 @@ mod discovery;
 mod effects;
 mod error;
 mod health;
+pub mod scaleflux;
 
 pub use discovery::{
     DISCOVERY_ENTRY_BYTES, DiscoveryEntry, DiscoveryHeader, address_family, discovery_flags,
