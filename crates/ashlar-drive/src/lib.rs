@@ -25,6 +25,8 @@ mod machine;
 mod model;
 mod open;
 mod peek;
+
+mod smart;
 mod spec;
 mod sysfs;
 mod uevents;
@@ -45,6 +47,7 @@ pub use machine::{
 pub use model::{ModelName, Profile, ProfileError, Timing};
 pub use open::OpenMode;
 pub use peek::{DriveMark, Peek};
+pub use smart::{DriveHealth, Link, Look, Power, Smart, Warning};
 pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
 pub use uevents::{DeviceChanges, Uevents};
 pub use world::DriveWorld;

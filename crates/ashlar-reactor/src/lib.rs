@@ -28,6 +28,7 @@ pub mod mailbox;
 pub mod net;
 mod op;
 mod ops;
+pub mod passthrough;
 mod pool;
 mod reactor;
 mod reply;
