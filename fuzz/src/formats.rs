@@ -553,6 +553,7 @@ pub fn catalog_seeds() -> Vec<Seed> {
         fault_threshold: NonZeroU32::new(3),
         io_timeout: Some(Duration::from_secs(5)),
         autotrim: false,
+        overcommit: true,
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
     catalog.scrub.drives = [(DriveId(3), catalog.scrub.findings)].into();

@@ -220,6 +220,7 @@ impl Run {
             fault_threshold,
             io_timeout,
             autotrim,
+            overcommit: false,
         };
         if pool.settings() == wanted {
             return Ok(());

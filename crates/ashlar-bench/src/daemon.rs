@@ -199,6 +199,7 @@ impl Daemon {
             drives: plan.drives,
             force: false,
             chunk_bytes: plan.chunk_bytes,
+            overcommit: true,
         };
         self.runtime.block_on(self.client.send_body(Method::POST, "/pools", &pool))
     }

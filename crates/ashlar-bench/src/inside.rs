@@ -62,6 +62,7 @@ async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> 
         drives: memory_drives(DRIVE_BYTES),
         force: false,
         chunk_bytes: None,
+        overcommit: true,
     };
     let volume = CreateVolume {
         pool: "bench".to_owned(),

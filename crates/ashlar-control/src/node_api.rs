@@ -7,7 +7,7 @@ use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
     NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive, Status, Volume,
+    ReturnDrive, SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -80,6 +80,9 @@ pub trait NodeApi: Send + Sync + 'static {
     fn trim(&self, pool: String) -> Answer<'_, Pool>;
     /// Stops the scrub that is under way, if one is.
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
+
+    /// Formats more or less of a pool.
+    fn set_capacity(&self, pool: String, request: SetCapacity) -> Answer<'_, Pool>;
 
     /// Lets hosts have what was kept for when the pool is full.
     fn release_reserve(&self, pool: String) -> Answer<'_, Pool>;

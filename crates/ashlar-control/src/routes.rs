@@ -19,7 +19,7 @@ use crate::error::{ApiError, ErrorBody, ErrorKind};
 use crate::node_api::NodeApi;
 use crate::types::{
     ChangePool, CreatePool, DriveInfo, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
-    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status, Version,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Version,
 };
 
 use crate::watch::Watcher;
@@ -101,6 +101,7 @@ fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(rename_pool))
         .routes(routes!(start_scrub, stop_scrub))
         .routes(routes!(start_rebalance, stop_rebalance))
+        .routes(routes!(set_capacity))
         .routes(routes!(release_reserve))
         .routes(routes!(trim))
         .routes(routes!(grow))
@@ -273,6 +274,19 @@ async fn start_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     node.stop_rebalance(pool).await.map(Json)
+}
+
+/// Formats more or less of a pool: what volumes together may be promised, from one to four times
+/// what it is provisioned with.
+#[utoipa::path(post, path = "/pools/{pool}/set-capacity", request_body = SetCapacity, params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn set_capacity(
+    State(node): Node,
+    Path(pool): Path<String>,
+    body: Body<SetCapacity>,
+) -> Answer<Pool> {
+    let Body(request) = body;
+    node.set_capacity(pool, request).await.map(Json)
 }
 
 /// Lets hosts have what was kept for when the pool is full (`reserve_bytes`), until so much has

@@ -13,7 +13,7 @@ mod trim;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
-pub use pools::{AfterLoss, ImportPool, RenamePool};
+pub use pools::{AfterLoss, ImportPool, RenamePool, SetCapacity};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 
@@ -101,8 +101,18 @@ pub struct Pool {
     pub physical_used_bytes: Option<u64>,
     /// Blocks of its volumes that hold data.
     pub logical_used_bytes: Option<u64>,
-    /// Sizes of its volumes.
+    /// What volumes are promised: their sizes.
+    pub promised_bytes: Option<u64>,
+    /// What volumes may be promised: see `overcommit`. Never less than `provisioned_bytes`.
+    pub formatted_bytes: Option<u64>,
+    /// That over `provisioned_bytes`.
+    pub formatted_ratio: Option<f64>,
+    /// What holds data of hosts, after redundancy, over-provisioning and reserve.
     pub provisioned_bytes: Option<u64>,
+    /// What is safe to be formatted, if data go on to compress as what is stored.
+    pub safe_to_format_bytes: Option<u64>,
+    /// Volumes may be promised more than is formatted.
+    pub overcommit: Option<bool>,
     /// Logical over stored data. Null: nothing is stored.
     pub compression_ratio: Option<f64>,
     /// The members' chunks, redundancy included.
@@ -382,6 +392,9 @@ pub struct CreatePool {
     /// A power of two; chosen by the drives' size if not given.
     #[serde(default)]
     pub chunk_bytes: Option<u32>,
+    /// Volumes may be promised more than is formatted.
+    #[serde(default)]
+    pub overcommit: bool,
 }
 
 /// A volume to be made.
@@ -442,6 +455,9 @@ pub struct ChangePool {
     /// Whether drives are told of space as it becomes free.
     #[serde(default)]
     pub autotrim: Option<bool>,
+    /// Whether volumes may be promised more than is formatted.
+    #[serde(default)]
+    pub overcommit: Option<bool>,
 }
 
 /// What is to change of a volume.

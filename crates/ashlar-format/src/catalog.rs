@@ -3,7 +3,7 @@
 mod items;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use ashlar_block::{Lba, VolumeId};
@@ -90,6 +90,8 @@ pub struct Settings {
     pub io_timeout: Option<Duration>,
     /// Drives are told of space as it becomes free.
     pub autotrim: bool,
+    /// Volumes may be promised more than is formatted.
+    pub overcommit: bool,
 }
 
 impl Default for Settings {
@@ -102,6 +104,7 @@ impl Default for Settings {
             fault_threshold: FAULT_THRESHOLD,
             io_timeout: Some(IO_TIMEOUT),
             autotrim: true,
+            overcommit: false,
         }
     }
 }
@@ -151,6 +154,8 @@ pub struct Catalog {
     pub scrub_progress: Option<ScrubProgress>,
     /// What is kept for when the pool is full has been released to hosts.
     pub reserve_released: bool,
+    /// Bytes that volumes may be promised, if somebody has set that.
+    pub formatted_bytes: Option<NonZeroU64>,
     /// Somebody wants what was written before this to be spread over all drives.
     pub rebalance_below: Option<Lsn>,
     /// Bytes that the rebuild which goes on has written.

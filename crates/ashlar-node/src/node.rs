@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{NewPool, OpenPolicy, Options};
+use ashlar_store::{NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::{
     AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, NewVolume, Node,
     NodeError, Nsid, Opening, Order, PoolRecord, PoolReport, Removal, SettingsChange, Table,
@@ -62,6 +62,9 @@ asked_of_the_node! {
     fn trim(pool: &'a str) -> Result<PoolReport, NodeError>;
     fn grow(pool: &'a str) -> Result<PoolReport, NodeError>;
     fn rebalance(pool: &'a str, order: Order) -> Result<PoolReport, NodeError>;
+    fn set_capacity(
+        pool: &'a str, wanted: WantedCapacity, is_forced: bool
+    ) -> Result<PoolReport, NodeError>;
     fn release_reserve(pool: &'a str) -> Result<PoolReport, NodeError>;
     fn close_pool(pool: &'a str) -> Result<PoolUuid, NodeError>;
     fn close_all() -> Vec<(String, NodeError)>;

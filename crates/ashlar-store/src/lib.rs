@@ -55,6 +55,9 @@ pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
 pub use recovery::{OpenError, Opened};
 pub use space::after_loss::{AfterLoss, WorstLoss};
 pub use space::capacity::Space;
+pub use space::promises::{
+    Capacity, CapacityError, Factor, OverPromised, ParseFactorError, WantedCapacity,
+};
 pub use space::stripes::Stripes;
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
 pub use store::{ATOMIC_BOUNDARY_BYTES, Store};

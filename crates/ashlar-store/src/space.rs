@@ -14,6 +14,7 @@ pub(crate) mod capacity;
 pub(crate) mod ledger;
 pub(crate) mod over_limit;
 pub(crate) mod pace;
+pub(crate) mod promises;
 pub(crate) mod refusals;
 pub(crate) mod room;
 pub(crate) mod segments;

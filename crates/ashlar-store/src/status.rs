@@ -19,6 +19,7 @@ use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::space::after_loss::WorstLoss;
 use crate::space::capacity::Space;
+use crate::space::promises::Capacity;
 
 /// A member drive's condition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,6 +80,8 @@ pub struct PoolStatus {
     pub drives: Vec<DriveStatus>,
     /// Its space.
     pub space: Space,
+    /// How much it holds, and how much of that is promised.
+    pub capacity: Capacity,
     /// What would be if one more drive were lost; none if no drive takes data.
     pub worst_loss: Option<WorstLoss>,
     /// What has happened since it was opened.
@@ -156,6 +159,7 @@ impl<W: World> Pool<W> {
             data_columns: self.space.segments.borrow().stripe().data,
             drives: root.members.iter().map(|member| self.drive_status(member)).collect(),
             space: self.space(),
+            capacity: self.capacity(),
             worst_loss: self.worst_loss(),
             counters: self.counters.get(),
             halted: self.halt.why(),

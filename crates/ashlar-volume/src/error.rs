@@ -2,8 +2,8 @@
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
-    AddError, CreateError, FailError, GrowError, OPEN_ANSWER_MAX, OpenError, RejoinError,
-    RemoveError, RenameError, TrimError,
+    AddError, CapacityError, CreateError, FailError, GrowError, OPEN_ANSWER_MAX, OpenError,
+    OverPromised, RejoinError, RemoveError, RenameError, TrimError,
 };
 
 use crate::attributes::HOSTS_MAX;
@@ -299,6 +299,22 @@ pub enum NodeError {
     /// The store could not do it.
     #[error("{0}")]
     Io(#[from] IoError),
+    /// The formatted capacity of a pool stays as it is.
+    #[error("pool '{pool}': {error}")]
+    Capacity {
+        /// The pool.
+        pool: String,
+        /// Why.
+        error: CapacityError,
+    },
+    /// Volumes would be promised more than is formatted.
+    #[error("pool '{pool}': {error}")]
+    OverPromised {
+        /// The pool.
+        pool: String,
+        /// By how much.
+        error: OverPromised,
+    },
     /// The room of drives was not taken.
     #[error("{0}")]
     Grow(GrowError),
@@ -311,6 +327,14 @@ pub enum NodeError {
 }
 
 impl NodeError {
+    /// Why the capacity of `pool` stays as it is.
+    pub(crate) fn of_capacity(pool: &str, error: CapacityError) -> Self {
+        match error {
+            CapacityError::Pool(error) => NodeError::Io(error),
+            error => NodeError::Capacity { pool: pool.to_owned(), error },
+        }
+    }
+
     /// The drive holds something that is not Ashlar's, and that may be lost only where somebody
     /// says so.
     pub fn holds_foreign(spec: &str, what: &str) -> Self {

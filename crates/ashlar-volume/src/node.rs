@@ -12,7 +12,7 @@ use std::time::Duration;
 use ashlar_block::PoolUuid;
 use ashlar_block::place::path_of;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{OpenPolicy, Options};
+use ashlar_store::{OpenPolicy, Options, WantedCapacity};
 use futures_util::future::join_all;
 
 use crate::dispatcher::{Dispatcher, Gone};
@@ -302,6 +302,24 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     pub async fn grow(&self, pool: &str) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
         self.at_pool(at, |home, uuid| async move { home.grow(uuid).await }).await?;
+        self.report(&at.uuid.to_string()).await
+    }
+
+    /// Formats more or less of a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn set_capacity(
+        &self,
+        pool: &str,
+        wanted: WantedCapacity,
+        is_forced: bool,
+    ) -> Result<PoolReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move {
+            home.set_capacity(uuid, wanted, is_forced).await
+        })
+        .await?;
         self.report(&at.uuid.to_string()).await
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::{BLOCK_BYTES, Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
-use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store};
+use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store, WantedCapacity};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
@@ -314,6 +314,22 @@ impl<B: DriveProvider> ReactorPools<B> {
             member.drive.facts.size_bytes = member.drive.device.size_bytes();
         }
         grown.map(drop).map_err(NodeError::from)
+    }
+
+    /// Formats more or less of a pool.
+    ///
+    /// # Errors
+    /// [`NodeError`]; the capacity is as it was.
+    pub async fn set_capacity(
+        &self,
+        uuid: PoolUuid,
+        wanted: WantedCapacity,
+        is_forced: bool,
+    ) -> Result<(), NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let set = pool.store.set_capacity(wanted, is_forced).await;
+        set.map_err(|error| NodeError::of_capacity(&pool.name(), error))
     }
 
     /// Lets hosts have what was kept for when the pool is full.

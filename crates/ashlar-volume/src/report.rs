@@ -143,6 +143,8 @@ pub struct SettingsChange {
     pub io_timeout: Option<Option<Duration>>,
     /// See [`Settings::autotrim`].
     pub autotrim: Option<bool>,
+    /// See [`Settings::overcommit`].
+    pub overcommit: Option<bool>,
 }
 
 impl SettingsChange {
@@ -158,6 +160,7 @@ impl SettingsChange {
             fault_threshold: self.fault_threshold.unwrap_or(before.fault_threshold),
             io_timeout: self.io_timeout.unwrap_or(before.io_timeout),
             autotrim: self.autotrim.unwrap_or(before.autotrim),
+            overcommit: self.overcommit.unwrap_or(before.overcommit),
         }
     }
 }

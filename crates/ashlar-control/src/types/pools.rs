@@ -21,6 +21,21 @@ pub struct ImportPool {
     pub degraded: bool,
 }
 
+/// The formatted capacity of a pool: either of the two.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetCapacity {
+    /// So many bytes.
+    #[serde(default)]
+    pub formatted_bytes: Option<u64>,
+    /// So many times what the pool is provisioned with, as `2.4x`.
+    #[serde(default)]
+    pub factor: Option<String>,
+    /// Also more than fits if data go on to compress as what is stored.
+    #[serde(default)]
+    pub force: bool,
+}
+
 /// The new name of a pool.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

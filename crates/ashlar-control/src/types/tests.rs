@@ -20,7 +20,7 @@ const ENDINGS: [(&[&str], &[&str]); 5] = [
     ),
     (&["percent", "percentage", "pct", "prio", "share", "part"], &["_percent"]),
     (&["at", "since", "until", "when", "date", "timestamp"], &["_at"]),
-    (&["ratio"], &["compression_ratio"]),
+    (&["ratio"], &["compression_ratio", "formatted_ratio"]),
 ];
 /// Words that no name has, and what is said instead.
 const OTHER_WORDS: [(&str, &str); 7] = [

@@ -5,7 +5,7 @@
 //! volumes with hundreds of hosts each has fifty megabytes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use ashlar_block::{DriveId, VolumeId};
@@ -172,16 +172,11 @@ impl Catalog {
         self.volumes.get(&VolumeId(family.0)).map_or(Layer(0), |volume| volume.layer)
     }
 
-    fn of_pool(&self) -> (u32, u32, bool, Option<Lsn>, u64, u64) {
-        let Catalog { next_id, next_layer, reserve_released, rebalance_below, .. } = *self;
-        (
-            next_id,
-            next_layer,
-            reserve_released,
-            rebalance_below,
-            self.rebuilt_bytes,
-            self.rebalanced_bytes,
-        )
+    /// The bytes of what is of the pool itself.
+    fn of_pool(&self) -> Vec<u8> {
+        let mut w = Writer::default();
+        self.put_pool(&mut w);
+        w.0
     }
 
     fn put_pool(&self, w: &mut Writer) {
@@ -191,6 +186,9 @@ impl Catalog {
         put_field(w, 4, |w| w.u64(self.rebuilt_bytes));
         put_field(w, 5, |w| w.u64(self.rebalanced_bytes));
         put_field(w, 6, |w| w.u32(self.next_layer));
+        if let Some(bytes) = self.formatted_bytes {
+            put_field(w, 7, |w| w.u64(bytes.get()));
+        }
     }
 
     fn take_pool(&mut self, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
@@ -201,6 +199,7 @@ impl Catalog {
             4 => self.rebuilt_bytes = r.u64()?,
             5 => self.rebalanced_bytes = r.u64()?,
             6 => self.next_layer = r.u32()?,
+            7 => self.formatted_bytes = NonZeroU64::new(r.u64()?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -244,6 +243,7 @@ fn put_settings(w: &mut Writer, settings: &Settings) {
         fault_threshold,
         io_timeout,
         autotrim,
+        overcommit,
     } = *settings;
     put_field(w, 1, |w| w.u8(recon_prio));
     put_field(w, 2, |w| w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64)));
@@ -253,6 +253,9 @@ fn put_settings(w: &mut Writer, settings: &Settings) {
     put_field(w, 6, |w| w.u64(io_timeout.map_or(0, |timeout| timeout.as_millis() as u64)));
     if !autotrim {
         put_field(w, 7, |w| w.u8(0));
+    }
+    if overcommit {
+        put_field(w, 8, |w| w.u8(1));
     }
 }
 
@@ -274,6 +277,7 @@ fn take_settings(
         5 => settings.fault_threshold = NonZeroU32::new(r.u32()?),
         6 => settings.io_timeout = positive(r.u64()?).map(Duration::from_millis),
         7 => settings.autotrim = r.u8()? != 0,
+        8 => settings.overcommit = r.u8()? != 0,
         _ => return Ok(false),
     }
     Ok(true)

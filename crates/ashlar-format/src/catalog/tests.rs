@@ -32,6 +32,7 @@ fn catalog() -> Catalog {
             fault_threshold: NonZeroU32::new(3),
             io_timeout: Some(Duration::from_secs(5)),
             autotrim: false,
+            overcommit: true,
         },
         scrub: ScrubRecord {
             counted_from: 5,
@@ -58,6 +59,7 @@ fn catalog() -> Catalog {
             )]),
         }),
         reserve_released: true,
+        formatted_bytes: NonZeroU64::new(1 << 43),
         rebalance_below: Some(Lsn(99)),
         rebuilt_bytes: 1 << 33,
         rebalanced_bytes: 1 << 34,

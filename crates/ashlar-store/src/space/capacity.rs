@@ -417,7 +417,7 @@ impl<W: World> Pool<W> {
 
     /// New data is to have the redundancy of the pool's level; with fewer drives than that takes,
     /// there is none.
-    fn enough_drives(&self) -> Result<(), IoError> {
+    pub(super) fn enough_drives(&self) -> Result<(), IoError> {
         let (left, needed) =
             (self.allocation_target_count(), self.space.segments.borrow().stripe().parity + 1);
         if left >= needed {

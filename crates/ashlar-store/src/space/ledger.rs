@@ -92,6 +92,15 @@ impl Ledger {
         self.families.borrow().get(&family).copied().unwrap_or_default()
     }
 
+    /// What all families together store.
+    pub fn total(&self) -> Usage {
+        let families = self.families.borrow();
+        families.values().fold(Usage::default(), |sum, usage| Usage {
+            blocks: sum.blocks + usage.blocks,
+            slots: sum.slots + usage.slots,
+        })
+    }
+
     /// What every family stores.
     pub fn usages(&self) -> BTreeMap<Family, Usage> {
         self.families.borrow().clone()

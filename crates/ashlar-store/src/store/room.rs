@@ -5,6 +5,7 @@ use ashlar_block::{DriveId, World};
 use super::Store;
 use crate::jobs::trim::TrimError;
 use crate::members::grow::{GrowError, Grown};
+use crate::space::promises::{Capacity, CapacityError, OverPromised, WantedCapacity};
 
 impl<W: World> Store<W> {
     /// Begins to tell drives of all their space that is free, unless that goes on already:
@@ -23,6 +24,32 @@ impl<W: World> Store<W> {
     /// [`GrowError`]; drives that were done before stay so.
     pub async fn grow(&self) -> Result<Vec<Grown>, GrowError> {
         self.pool.grow().await
+    }
+
+    /// How much the pool holds, and how much of it is promised.
+    pub fn capacity(&self) -> Capacity {
+        self.pool.capacity()
+    }
+
+    /// Formats more or less of the pool. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`CapacityError`]; the capacity is as it was.
+    pub async fn set_capacity(
+        &self,
+        wanted: WantedCapacity,
+        is_forced: bool,
+    ) -> Result<(), CapacityError> {
+        self.pool.set_capacity(wanted, is_forced).await
+    }
+
+    /// Refuses to promise volumes `more` bytes than they have been, where that is more than is
+    /// formatted.
+    ///
+    /// # Errors
+    /// [`OverPromised`].
+    pub fn check_promise(&self, more: u64) -> Result<(), OverPromised> {
+        self.pool.capacity().promise(more)
     }
 
     /// Bytes of a drive that the pool uses, if it is there.

@@ -75,6 +75,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
         pool.check_free(&new.name)?;
+        pool.check_promise(new.size_bytes)?;
         let attributes = Attributes {
             name: new.name,
             uuid: VolumeUuid(random_uuid(&self.world)),
@@ -117,6 +118,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         if size_bytes < from && !force {
             return Err(NodeError::Shrinks { from: ByteSize(from), to: ByteSize(size_bytes) });
         }
+        pool.check_promise(size_bytes.saturating_sub(from))?;
         volume.resize(blocks).await?;
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
@@ -277,6 +279,12 @@ impl<B: DriveProvider> OpenPool<B> {
             Err(_) => Ok(()),
             Ok(_) => Err(NodeError::VolumeExists { pool: self.name(), volume: name.to_string() }),
         }
+    }
+
+    /// Refuses to promise volumes `more` bytes than is formatted.
+    fn check_promise(&self, more: u64) -> Result<(), NodeError> {
+        let refused = |error| NodeError::OverPromised { pool: self.name(), error };
+        self.store.check_promise(more).map_err(refused)
     }
 
     fn report_of(&self, id: VolumeId) -> Result<VolumeReport, NodeError> {

@@ -52,6 +52,9 @@ such a drive. Write a comma in the path of a file as \\,")]
         /// size of the drives]
         #[arg(long, value_name = "SIZE")]
         chunk_size: Option<ByteSize>,
+        /// Volumes may be promised more than the pool is formatted with (pool set overcommit=on)
+        #[arg(long)]
+        overcommit: bool,
     },
     /// List the pools
     #[command(after_help = "Example:\n  ashlar pool list")]
@@ -180,6 +183,9 @@ the paths of the drives do not matter.")]
                       [default: 20s]
   autotrim=on         Ashlar tells drives that take discards (TRIM, holes in
                       files) of space as it becomes free; or off [default: on]
+  overcommit=off      on: volumes may be promised more than is formatted
+                      (set-capacity); the pool may be full before they are
+                      [default: off]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms
@@ -201,6 +207,26 @@ Examples:
         /// Wait until the rebuild is done
         #[arg(long)]
         wait: bool,
+    },
+    /// Format more or less of a pool: what its volumes together may be promised
+    #[command(
+        name = "set-capacity",
+        after_help = "Examples:
+  ashlar pool set-capacity tank 2.4x
+  ashlar pool set-capacity tank 96TiB --force
+Data compress, so volumes may be promised more than the pool is provisioned
+with: one to four times that, while they are in use. ashlar pool show says what
+is safe, by what the data that are stored compress to; more takes --force. What
+is set stays when a drive is lost."
+    )]
+    SetCapacity {
+        /// Its name or UUID
+        pool: String,
+        /// As many times what is provisioned (2.4x, up to 4x), or a size (96TiB)
+        capacity: String,
+        /// Also more than fits if data go on to compress as what is stored
+        #[arg(long)]
+        force: bool,
     },
     /// Release a full pool's reserve, so that file systems can be repaired
     #[command(

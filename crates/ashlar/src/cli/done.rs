@@ -16,6 +16,21 @@ pub fn set(pool: &Pool, settings: &[String], p99_is_off: bool) -> String {
     }
 }
 
+/// A pool is formatted with more or less.
+pub fn capacity_set(pool: &Pool) -> String {
+    let bytes = |bytes: Option<u64>| ByteSize(bytes.unwrap_or(0));
+    let ratio = pool.formatted_ratio.unwrap_or(1.0);
+    format!(
+        "pool '{}' is formatted with {} ({ratio:.2}x of {} provisioned); volumes are promised {}, \
+         and {} are safe by what data compress to",
+        pool.name,
+        bytes(pool.formatted_bytes),
+        bytes(pool.provisioned_bytes),
+        bytes(pool.promised_bytes),
+        bytes(pool.safe_to_format_bytes)
+    )
+}
+
 /// A pool has taken the room of drives that have become larger.
 pub fn grown(before: &Pool, after: &Pool) -> String {
     let name = &after.name;

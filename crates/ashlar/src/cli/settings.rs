@@ -4,7 +4,7 @@ use anyhow::{Context, bail, ensure};
 use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_SECONDS_MAX};
 
 /// All that there are, by their names.
-pub const SETTINGS: [&str; 7] = [
+pub const SETTINGS: [&str; 8] = [
     "recon-prio",
     "recon-p99",
     "scrub-prio",
@@ -12,6 +12,7 @@ pub const SETTINGS: [&str; 7] = [
     "fault-threshold",
     "io-timeout",
     "autotrim",
+    "overcommit",
 ];
 
 /// What is to change. Each setting at most once.
@@ -31,6 +32,7 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "fault-threshold" => set(&mut change.fault_threshold, name, faults(name, value)?)?,
             "io-timeout" => set(&mut change.io_timeout_seconds, name, timeout(name, value)?)?,
             "autotrim" => set(&mut change.autotrim, name, on_or_off(name, value)?)?,
+            "overcommit" => set(&mut change.overcommit, name, on_or_off(name, value)?)?,
             _ => bail!("'{name}' is not a setting: there are {}", SETTINGS.join(", ")),
         }
     }

@@ -4,7 +4,7 @@ use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
     CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
-    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
 };
 use hyper::Method;
 use serde::Serialize;
@@ -71,10 +71,10 @@ fn print_done(
 
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match command {
-        PoolCommand::Create { name, level, drives, force, chunk_size } => {
+        PoolCommand::Create { name, level, drives, force, chunk_size, overcommit } => {
             let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
-            create_pool(client, CreatePool { name, level, drives, force, chunk_bytes }, output)
-                .await
+            let new = CreatePool { name, level, drives, force, chunk_bytes, overcommit };
+            create_pool(client, new, output).await
         }
         PoolCommand::List => list_pools(client, output).await,
         PoolCommand::Show { pool } => show_pool(client, &pool, output).await,
@@ -96,6 +96,9 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &pool, wait, output).await,
+        PoolCommand::SetCapacity { pool, capacity, force } => {
+            set_capacity(client, &pool, &capacity, force, output).await
+        }
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => {
             rebalance(client, &pool, wait, stop, output).await
@@ -107,6 +110,25 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
+}
+
+async fn set_capacity(
+    client: &Client,
+    pool: &str,
+    capacity: &str,
+    force: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let is_factor = capacity.ends_with(['x', 'X']);
+    let request = if is_factor {
+        SetCapacity { factor: Some(capacity.to_owned()), force, ..SetCapacity::default() }
+    } else {
+        let size: ByteSize = capacity.parse().with_context(|| {
+            format!("'{capacity}' is neither a factor, as 2.4x is, nor a size, as 96TiB is")
+        })?;
+        SetCapacity { formatted_bytes: Some(size.0), force, ..SetCapacity::default() }
+    };
+    change_pool(client, pool, "/set-capacity", &request, output, done::capacity_set).await
 }
 
 async fn release_reserve(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {

@@ -92,6 +92,7 @@ async fn create_pool(node_api: &dyn NodeApi, state: &Path, output: Output) -> an
         drives: (0..DRIVE_COUNT).map(drive).collect(),
         force: false,
         chunk_bytes: None,
+        overcommit: true,
     };
     let pool = node_api.create_pool(request).await?;
     pool.notes.iter().try_for_each(|note| tell(output, format_args!("  note: {note}")))?;

@@ -140,13 +140,13 @@ fn print_capacity(status: &Status, nsid: u32) -> Result<(), StdoutError> {
             bytes.map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string())
         };
         print_line(format_args!(
-            "  pool '{}': {} raw, {} may be stored, {} used, {} safe to write; {} provisioned",
+            "  pool '{}': {} raw, {} may be stored, {} used, {} safe to write; {} promised",
             pool.name,
             size(pool.raw_bytes),
             size(pool.limit_bytes),
             size(pool.physical_used_bytes),
             size(pool.safe_to_write_bytes),
-            size(pool.provisioned_bytes)
+            size(pool.promised_bytes)
         ))?;
     }
     Ok(())

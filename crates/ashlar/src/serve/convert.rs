@@ -63,7 +63,6 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         notes: notes(report, known),
         physical_used_bytes: Some(space.live),
         logical_used_bytes: Some(logical),
-        provisioned_bytes: Some(report.volumes.iter().map(|volume| volume.size_bytes).sum()),
         compression_ratio: ratio(logical, stored),
         safe_to_write_bytes: Some(if read_only.is_some() { 0 } else { space.safe_to_write }),
         out_of_space: Some(is_full(status, read_only.is_some())),
@@ -83,9 +82,10 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
         io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
         autotrim: Some(settings.autotrim),
+        overcommit: Some(settings.overcommit),
         counters: Some(counters(status)),
         after_loss: status.worst_loss.map(room::after_loss),
-        ..room::of_space(space)
+        ..room::figures(space, &status.capacity)
     }
 }
 

@@ -4,7 +4,7 @@ use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{Drive, DriveOfPool, InUseElsewhere, LostByPool, NoAnswer, OlderCopy};
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::{CreateError, OpenError, RenameError};
+use ashlar_store::{CapacityError, CreateError, OpenError, RenameError};
 use ashlar_volume::NodeError;
 
 /// The answer to a refusal of the node.
@@ -55,6 +55,8 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
         NodeError::Grow(_) | NodeError::Trim(_) => (Conflict, code_of_room(error)),
+        NodeError::Capacity { error, .. } => of_capacity(error),
+        NodeError::OverPromised { .. } => (Conflict, "over_promised"),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
@@ -63,6 +65,17 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped { .. } => (Unavailable, "stopping"),
+    }
+}
+
+fn of_capacity(error: &CapacityError) -> (ErrorKind, &'static str) {
+    match error {
+        CapacityError::BelowProvisioned { .. } | CapacityError::AboveMax { .. } => {
+            (Invalid, "invalid_capacity")
+        }
+        CapacityError::BelowPromised { .. } => (Conflict, "below_promised"),
+        CapacityError::Unsafe { .. } => (Conflict, "capacity_not_safe"),
+        CapacityError::Pool(error) => of_io(error),
     }
 }
 

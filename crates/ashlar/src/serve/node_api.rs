@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
     NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive, Status, Volume,
+    ReturnDrive, SetCapacity, Status, Volume,
 };
 use ashlar_control::{
     Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning,
@@ -322,6 +322,10 @@ impl NodeApi for ServedNode {
 
     fn trim(&self, pool: String) -> Answer<'_, Pool> {
         self.change(|node| async move { node.trim(pool).await })
+    }
+
+    fn set_capacity(&self, pool: String, request: SetCapacity) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.set_capacity(pool, request).await })
     }
 
     fn release_reserve(&self, pool: String) -> Answer<'_, Pool> {

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use ashlar_block::check_name;
 use ashlar_control::types::{
-    ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX,
+    ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX, SetCapacity,
 };
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::DriveSpec;
 use ashlar_node::identity;
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, PRIO_MAX};
+use ashlar_store::{NewPool, PRIO_MAX, WantedCapacity};
 use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
 use super::finder::path_of;
@@ -69,6 +69,7 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         fault_threshold,
         io_timeout_seconds,
         autotrim,
+        overcommit,
     } = request;
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
     let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
@@ -80,7 +81,20 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         fault_threshold: fault_threshold.map(NonZeroU32::new),
         io_timeout: io_timeout_seconds.map(interval),
         autotrim,
+        overcommit,
     })
+}
+
+/// What is to be formatted.
+pub fn capacity(request: &SetCapacity) -> Result<WantedCapacity, ApiError> {
+    match (request.formatted_bytes, &request.factor) {
+        (Some(bytes), None) => Ok(WantedCapacity::Bytes(bytes)),
+        (None, Some(factor)) => {
+            let factor = factor.parse().map_err(|error| invalid("invalid_capacity", error));
+            factor.map(WantedCapacity::Times)
+        }
+        _ => Err(invalid("invalid_capacity", "give either formatted_bytes or factor")),
+    }
 }
 
 /// # Errors

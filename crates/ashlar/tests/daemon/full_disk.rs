@@ -65,7 +65,7 @@ async fn check(namespace: &Namespace, end: u64) {
 fn create_pool(place: &Place, disk: &Path) {
     let drives: Vec<String> =
         (0..3).map(|n| format!("file:{}/{n}.img,size=256MiB,sparse=on", disk.display())).collect();
-    let mut arguments = vec!["pool", "create", "tank", "--level", "5"];
+    let mut arguments = vec!["pool", "create", "tank", "--level", "5", "--overcommit"];
     drives.iter().for_each(|drive| arguments.extend(["--drive", drive]));
     place.ok(&arguments);
     place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", "any"]);

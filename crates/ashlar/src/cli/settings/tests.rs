@@ -18,6 +18,7 @@ fn settings_are_read() {
         fault_threshold: Some(20),
         io_timeout_seconds: Some(5),
         autotrim: Some(false),
+        overcommit: Some(true),
     };
     let given = [
         "recon-prio=1",
@@ -27,6 +28,7 @@ fn settings_are_read() {
         "fault-threshold=20",
         "io-timeout=5s",
         "autotrim=off",
+        "overcommit=on",
     ];
     assert_eq!(parsed(&given).unwrap(), all);
     assert_eq!(given.map(|setting| setting.split('=').next().expect("a name")), SETTINGS);

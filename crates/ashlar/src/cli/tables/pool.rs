@@ -36,7 +36,7 @@ pub fn pool(pool: &Pool) -> String {
 }
 
 /// How much there is, and how much of it is used.
-fn room(pool: &Pool) -> [(&'static str, String); 14] {
+fn room(pool: &Pool) -> [(&'static str, String); 16] {
     let reserve = match pool.reserve_released {
         Some(true) => "released".to_owned(),
         _ => known(pool.reserve_bytes, size),
@@ -53,10 +53,16 @@ fn room(pool: &Pool) -> [(&'static str, String); 14] {
         ("reserve", reserve),
         ("full", known(pool.out_of_space, yes_or_no)),
         ("provisioned", known(pool.provisioned_bytes, size)),
+        ("formatted", known(pool.formatted_bytes.zip(pool.formatted_ratio), formatted)),
+        ("promised to volumes", known(pool.promised_bytes, size)),
         ("logical written", known(pool.logical_used_bytes, size)),
         ("compression ratio", known(pool.compression_ratio, ratio)),
         ("map memory", known(pool.map_memory_bytes, size)),
     ]
+}
+
+fn formatted((bytes, ratio): (u64, f64)) -> String {
+    format!("{} ({ratio:.2}x)", size(bytes))
 }
 
 /// What an operator has chosen.

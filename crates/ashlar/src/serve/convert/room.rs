@@ -2,10 +2,10 @@
 
 use ashlar_block::{ByteSize, counted_are};
 use ashlar_control::types::{AfterLoss, Pool};
-use ashlar_store::{self as store, Space, WorstLoss};
+use ashlar_store::{self as store, Capacity, Space, WorstLoss};
 
 /// Its figures.
-pub fn of_space(space: &Space) -> Pool {
+pub fn figures(space: &Space, capacity: &Capacity) -> Pool {
     Pool {
         raw_bytes: Some(space.raw),
         usable_bytes: Some(space.usable),
@@ -14,6 +14,11 @@ pub fn of_space(space: &Space) -> Pool {
         reserve_released: Some(space.reserve_released),
         garbage_bytes: Some(space.garbage),
         free_bytes: Some(space.free),
+        promised_bytes: Some(capacity.promised),
+        formatted_bytes: Some(capacity.formatted()),
+        formatted_ratio: Some(capacity.factor().as_f64()),
+        provisioned_bytes: Some(capacity.provisioned),
+        safe_to_format_bytes: Some(capacity.safe),
         ..Pool::default()
     }
 }

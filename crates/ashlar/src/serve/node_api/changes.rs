@@ -6,13 +6,15 @@ use std::time::Duration;
 use ashlar_block::DriveUuid;
 use ashlar_control::types::{
     ChangePool, CreatePool, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, RenamePool,
-    ReplaceDrive, ReturnDrive,
+    ReplaceDrive, ReturnDrive, SetCapacity,
 };
 use ashlar_control::{ApiError, Consent, ErrorKind};
 use ashlar_node::name_the_same;
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
-use ashlar_volume::{Given, KnownPool, NodeError, Opening, Order, PoolRecord, PoolReport, Removal};
+use ashlar_volume::{
+    Given, KnownPool, NodeError, Opening, Order, PoolRecord, PoolReport, Removal, SettingsChange,
+};
 use futures_util::future::join_all;
 
 use super::super::distinct::{self, Named};
@@ -43,6 +45,10 @@ impl Shared {
         self.memory().check_remembers("Ashlar makes no pool now: no start would open it")?;
         let record =
             self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
+        if request.overcommit {
+            let change = SettingsChange { overcommit: Some(true), ..SettingsChange::default() };
+            self.node.set_pool(&record.name, change).await.map_err(api_error)?;
+        }
         let mut pool = self.remember(&record).await?;
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
         Ok(pool)
@@ -408,6 +414,17 @@ impl Shared {
         self.check_available(&pool).await?;
         let report = self.node.trim(&pool).await.map_err(api_error)?;
         Ok(self.pool(&report))
+    }
+
+    pub(super) async fn set_capacity(
+        &self,
+        pool: String,
+        request: SetCapacity,
+    ) -> Result<Pool, ApiError> {
+        let wanted = requests::capacity(&request)?;
+        self.check_available(&pool).await?;
+        let set = self.node.set_capacity(&pool, wanted, request.force).await;
+        Ok(self.pool(&set.map_err(api_error)?))
     }
 
     pub(super) async fn release_reserve(&self, pool: String) -> Result<Pool, ApiError> {

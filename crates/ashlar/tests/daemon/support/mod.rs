@@ -238,7 +238,7 @@ impl Place {
 
     pub fn create_pool(&self, name: &str, drives: std::ops::Range<usize>) -> String {
         let drives = self.drives(drives);
-        let arguments = ["pool", "create", name, "--level", "5"].into_iter();
+        let arguments = ["pool", "create", name, "--level", "5", "--overcommit"].into_iter();
         self.ok(&arguments.chain(drives.iter().map(String::as_str)).collect::<Vec<_>>())
     }
 
