@@ -127,6 +127,7 @@ fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static s
         ("DELETE", ["pools", _, "scrub"]) => "pool scrub --stop",
         ("POST", ["pools", _, "grow"]) => "pool grow",
         ("POST", ["pools", _, "trim"]) => "pool trim",
+        ("POST", ["pools", _, "verify"]) => "pool verify",
         ("POST", ["pools", _, "set-capacity"]) => "pool set-capacity",
         ("POST", ["pools", _, "release-reserve"]) => "pool release-reserve",
         ("POST", ["pools", _, "rebalance"]) => "pool rebalance",

@@ -78,6 +78,8 @@ pub trait NodeApi: Send + Sync + 'static {
     fn grow(&self, pool: String) -> Answer<'_, Pool>;
     /// Begins to tell drives of all space that is free, unless that goes on.
     fn trim(&self, pool: String) -> Answer<'_, Pool>;
+    /// Begins to prove the ledger of a pool.
+    fn verify(&self, pool: String) -> Answer<'_, Pool>;
     /// Stops the scrub that is under way, if one is.
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
 

@@ -4,9 +4,10 @@ use std::fmt::{self, Display, Formatter};
 
 use ashlar_block::ByteSize;
 
-use crate::types::{Obstacle, Progress, Scrub, Trim};
+use crate::types::{Obstacle, Progress, Scrub, Trim, Verify};
 
-/// What is left of a rebuild, an evacuation, a rebalance, a scrub or a trim, and for how long or
+/// What is left of a rebuild, an evacuation, a rebalance, a scrub, a trim or a proof of the ledger,
+/// and for how long or
 /// what it waits for: `1.5GiB left, 2m 10s to go`. Empty while nothing of that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProgressText {
@@ -59,6 +60,12 @@ impl From<&Trim> for ProgressText {
     fn from(trim: &Trim) -> Self {
         let Trim { left_bytes, eta_seconds, .. } = *trim;
         ProgressText { left_bytes: Some(left_bytes), eta_seconds, obstacle: None }
+    }
+}
+
+impl From<&Verify> for ProgressText {
+    fn from(verify: &Verify) -> Self {
+        ProgressText { left_bytes: None, eta_seconds: verify.eta_seconds, obstacle: None }
     }
 }
 

@@ -104,6 +104,7 @@ fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(set_capacity))
         .routes(routes!(release_reserve))
         .routes(routes!(trim))
+        .routes(routes!(verify))
         .routes(routes!(grow))
         .routes(routes!(add_drive))
         .routes(routes!(add_spare))
@@ -259,6 +260,15 @@ async fn grow(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     node.trim(pool).await.map(Json)
+}
+
+/// Begins to prove the ledger, unless that goes on: Ashlar walks over all that the maps name, counts
+/// it anew and compares, while hosts go on. The pool's `verify` tells how far it is, and what it has
+/// found. Who restarts the daemon has to ask again.
+#[utoipa::path(post, path = "/pools/{pool}/verify", params(("pool" = String, Path)),
+    responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
+async fn verify(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.verify(pool).await.map(Json)
 }
 
 /// Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes

@@ -10,12 +10,14 @@ mod events;
 mod pools;
 mod scrub;
 mod trim;
+mod verify;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
 pub use pools::{AfterLoss, ImportPool, RenamePool, SetCapacity};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
+pub use verify::{VerifiedFigure, Verify};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -113,6 +115,14 @@ pub struct Pool {
     pub safe_to_format_bytes: Option<u64>,
     /// Volumes may be promised more than is formatted.
     pub overcommit: Option<bool>,
+    /// What volumes are promised and hold no data: it reads as zeros, and takes no room.
+    pub zero_bytes: Option<u64>,
+    /// What the written blocks take after compression.
+    pub stored_bytes: Option<u64>,
+    /// Pages of the maps, and the records of what is stored.
+    pub map_bytes: Option<u64>,
+    /// Parity and copies of all segments.
+    pub parity_bytes: Option<u64>,
     /// Logical over stored data. Null: nothing is stored.
     pub compression_ratio: Option<f64>,
     /// The members' chunks, redundancy included.
@@ -125,9 +135,15 @@ pub struct Pool {
     pub garbage_bytes: Option<u64>,
     /// Room in segments that can be placed now.
     pub free_bytes: Option<u64>,
+    /// Chunks of the members that no segment has, redundancy included.
+    pub free_raw_bytes: Option<u64>,
     /// Compressed data that can surely be written now; 0 where nothing can be, as while it is
     /// `read-only` or `out-of-room`. While it is `full`, writes of less than that still fit.
     pub safe_to_write_bytes: Option<u64>,
+    /// What hosts can surely write now, whatever it is: noise is stored as it is.
+    pub safe_at_worst_bytes: Option<u64>,
+    /// What hosts can write now if it compresses as what is stored. Null: nothing is stored.
+    pub safe_at_ratio_bytes: Option<u64>,
     /// What would be if one more drive were lost. Null: no drive takes data.
     pub after_loss: Option<AfterLoss>,
     /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
@@ -157,6 +173,9 @@ pub struct Pool {
     /// The trim that goes on, or else the last one since the daemon was started; null if there was
     /// none.
     pub trim: Option<Trim>,
+    /// The proof of the ledger that goes on, or else the last one since the daemon was started; null
+    /// if there was none.
+    pub verify: Option<Verify>,
     /// Part of the time that rebuilds and rebalances may have, in percent.
     pub recon_prio_percent: Option<u8>,
     /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
@@ -333,6 +352,8 @@ pub struct Volume {
     pub logical_used_bytes: u64,
     /// What they take after compression, before redundancy.
     pub physical_used_bytes: u64,
+    /// The rest of its size: it reads as zeros, and takes no room.
+    pub zero_bytes: u64,
     /// The one over the other. Null: nothing is stored.
     pub compression_ratio: Option<f64>,
     /// Who may see it.

@@ -1,13 +1,13 @@
 //! What a pool does in the background, one job a file: collection, merges, sweeps, purges, rebuild,
-//! rebalance, scrub, audit, trim.
+//! rebalance, scrub, audit, verify, trim.
 //!
 //! A job knows what it wants and does one step of it. It must not know what other jobs want:
 //! `upkeep` chooses.
 //!
 //! 1. A job is done in steps, and hosts go on between two of them.
 //! 2. A step that a crash cuts short has changed nothing that counts: the job is begun anew.
-//! 3. Rebuild, rebalance and scrub keep to their share of the time; collection goes by the pace of
-//!    what hosts write.
+//! 3. Rebuild, rebalance, scrub and verify keep to their share of the time; collection goes by the
+//!    pace of what hosts write.
 
 pub(crate) mod audit;
 pub(crate) mod collect;
@@ -21,6 +21,7 @@ pub(crate) mod scrub;
 pub(crate) mod share;
 pub(crate) mod sweep;
 pub(crate) mod trim;
+pub(crate) mod verify;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -34,6 +35,7 @@ use relocate::Relocation;
 use scrub::Scrub;
 use sweep::Sweep;
 use trim::Trim;
+use verify::Verify;
 
 /// How far each job has come.
 #[derive(Default)]
@@ -50,4 +52,5 @@ pub(crate) struct Jobs {
     pub relocation: Relocation,
     pub scrub: Scrub,
     pub trim: Trim,
+    pub verify: Verify,
 }

@@ -42,6 +42,7 @@ pub use jobs::audit::Audit;
 pub use jobs::progress::{Obstacle, Progress};
 pub use jobs::scrub::{ScrubReport, ScrubState};
 pub use jobs::trim::{TrimError, TrimReport};
+pub use jobs::verify::{Compared, VerifyReport, VerifyState};
 pub use members::add::AddError;
 pub use members::create::{
     CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock,

@@ -222,6 +222,7 @@ impl<W: World> Pool<W> {
     fn refuse_waiting(&self) {
         let halted = self.halt.check();
         let Err(error) = &halted else { return };
+        self.give_up_verify(error.reason());
         self.writer.commit.fail_all(error);
         // Those whom no checkpoint will answer any more.
         self.requests.answer_checkpoints(&halted);

@@ -15,6 +15,7 @@ use crate::base::counters::Counters;
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
 use crate::jobs::trim::TrimReport;
+use crate::jobs::verify::VerifyReport;
 use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::space::after_loss::WorstLoss;
@@ -104,6 +105,8 @@ pub struct PoolStatus {
     pub scrub: Option<ScrubReport>,
     /// The trim that goes on, or else the last one since the pool was opened.
     pub trim: Option<TrimReport>,
+    /// The proof of the ledger that goes on, or else the last one since the pool was opened.
+    pub verify: Option<VerifyReport>,
     /// A drive was released for which none was added: nothing lacks redundancy, and there is less
     /// room than there was.
     pub is_reduced: bool,
@@ -171,6 +174,7 @@ impl<W: World> Pool<W> {
             rebalance: self.rebalance_progress(),
             scrub: self.scrub_report(),
             trim: self.trim_report(),
+            verify: self.verify_report(),
             is_reduced: is_reduced(&root.members),
             settings: self.catalog.borrow().settings,
             map_bytes: (shards_bytes + self.map.pages.bytes()) as u64,

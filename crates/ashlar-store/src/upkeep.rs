@@ -90,6 +90,7 @@ impl<W: World> Pool<W> {
             Task::Checkpoint => return self.ordered_checkpoint().await,
             Task::Audit => return self.ordered_audit().await,
             Task::Scrub => return self.begin_scrub_step(),
+            Task::Verify => return self.verify_step().await,
             Task::GiveUp(drive) => return self.array.give_up_faulty(drive),
             Task::Refuse => return self.refuse_hosts(),
             Task::DeclareFull => return self.requests.declare_full(),
@@ -254,6 +255,7 @@ impl<W: World> Pool<W> {
                 self.rebuild_waits(was.rebuild.task.is_some()),
                 self.rebalance_waits(),
                 self.scrub_waits(),
+                self.verify_waits(),
                 sweep,
             ]
             .into_iter()
@@ -355,6 +357,7 @@ impl<W: World> Pool<W> {
             rebuild_turn: self.upkeep.rebuild_turn.is_its(),
             victim,
             scrub: self.scrub_is_ready(),
+            verify: self.verify_is_ready(),
             rebalance: self.rebalance_is_ready(),
         }
     }

@@ -295,6 +295,16 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         self.report(&at.uuid.to_string()).await
     }
 
+    /// Begins to prove the ledger of a pool, unless that goes on.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn verify(&self, pool: &str) -> Result<PoolReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, |home, uuid| async move { home.verify(uuid).await }).await?;
+        self.report(&at.uuid.to_string()).await
+    }
+
     /// Takes the room of drives that have become larger into a pool.
     ///
     /// # Errors

@@ -9,9 +9,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::program::CommandLine;
 
 mod pool;
+mod room;
 mod tips;
 
-pub use pool::{PoolCommand, SpareCommand};
+pub use pool::{CreateArguments, PoolCommand, SpareCommand};
+pub use room::{CapacityFormat, RoomCommand};
 
 /// The environment variable that names the daemon's socket.
 const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";

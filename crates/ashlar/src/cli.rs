@@ -12,9 +12,11 @@ mod rebuild;
 mod removal;
 mod scrub;
 mod settings;
+mod sfx;
 mod tables;
 mod trim;
 mod verbs;
+mod verify;
 mod waiting;
 
 use std::path::PathBuf;

@@ -48,7 +48,7 @@ make_group
 make_drives
 serve
 # shellcheck disable=SC2086 # options are words
-must $ASHLAR pool create tank --level 5 $DRIVES
+must $ASHLAR pool create tank --level 5 --overcommit $DRIVES
 must $ASHLAR volume create tank/v0 --size 128MiB --allow any
 # A keep alive every two and a half seconds.
 # shellcheck disable=SC2086 # options are words

@@ -5,7 +5,9 @@ use ashlar_block::ByteSize;
 use super::{Moving, Seen, What};
 use crate::node_api::Warning;
 use crate::progress_text::ProgressText;
-use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Trim};
+use crate::types::{
+    Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Trim, Verify,
+};
 
 mod hosts;
 
@@ -100,6 +102,7 @@ fn of_pool(
     all.extend(moved);
     all.extend(was_open.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
     all.extend(was_open.and_then(|before| of_trim(before.trim.as_ref(), now)));
+    all.extend(was_open.and_then(|before| of_verify(before.verify.as_ref(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
 }
@@ -203,6 +206,22 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
 }
 
 /// A drive on which it found something is given up.
+/// A proof of the ledger that has come to its end since.
+fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
+    let verify = now.verify.as_ref().filter(|verify| verify.finished_at.is_some())?;
+    let is_new = before.is_none_or(|before| before.finished_at != verify.finished_at);
+    let (severity, how) = match (&verify.problem, verify.differences.len()) {
+        (Some(why), _) => (Severity::Warning, format!("could not be proved: {why}")),
+        (None, 0) => (Severity::Info, "is what is there, figure by figure".to_owned()),
+        (None, many) => (
+            Severity::Error,
+            format!("differs from what is there in {many} places: {}", verify.differences[0]),
+        ),
+    };
+    let message = format!("the ledger of pool '{}' {how}", now.name);
+    is_new.then(|| about(now, severity, "verify_finished", message))
+}
+
 /// A trim that has come to its end since.
 fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
     let trim = now.trim.as_ref().filter(|trim| trim.finished_at.is_some())?;

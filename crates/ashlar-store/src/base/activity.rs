@@ -32,11 +32,13 @@ pub enum Activity {
     Scrub,
     /// It compares counts with what is there.
     Audit,
+    /// It walks over the maps to prove the ledger.
+    Verify,
 }
 
 impl Activity {
     /// All of them but rest.
-    pub const ALL: [Activity; 13] = [
+    pub const ALL: [Activity; 14] = [
         Activity::WriteMaps,
         Activity::WriteTable,
         Activity::WriteRoot,
@@ -50,5 +52,6 @@ impl Activity {
         Activity::Rebalance,
         Activity::Scrub,
         Activity::Audit,
+        Activity::Verify,
     ];
 }

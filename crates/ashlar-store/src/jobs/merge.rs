@@ -15,7 +15,7 @@ use crate::base::limits::PAGES_READ_AT_A_TIME;
 use crate::lookup::map_unreadable;
 use crate::map::index::Place;
 use crate::pool::Pool;
-use crate::space::ledger::Discards;
+use crate::space::ledger::{Discards, NamedAt};
 use crate::space::segments::Claim;
 use crate::writer::pages::{AppendError, NewPage};
 
@@ -198,10 +198,9 @@ impl<W: World> Pool<W> {
             run.into_iter().for_each(|run| shard.push_run(settled.group, run));
             shard.buffer.distributed(&settled.updates)
         });
-        for (key, value) in displaced {
-            value
-                .into_iter()
-                .for_each(|pointer| self.space.ledger.credit(key.family, pointer.location));
+        let place = NamedAt { shard: id, group: settled.group };
+        for pointer in displaced.into_iter().filter_map(|(_, value)| value) {
+            self.space.ledger.credit(place, pointer.location);
         }
     }
 
@@ -293,9 +292,10 @@ impl<W: World> Pool<W> {
             shard.install_merged(group, &runs, written);
             shard.buffer.forget_absences(&absent);
         });
-        self.space.ledger.discard_all(group.family, merged.hidden);
+        let place = NamedAt { shard: id, group };
+        self.space.ledger.discard_all(place, merged.hidden);
         for page in runs.iter().flat_map(Run::pages) {
-            self.space.ledger.discard_page(page.pointer);
+            self.space.ledger.discard_run_page(place, page.pointer);
         }
         Ok(Merging::Done)
     }

@@ -14,7 +14,7 @@ use ashlar_format::page::{
 use super::buffer::Buffer;
 use super::deltas::Deltas;
 use super::index::{Index, Place};
-use crate::space::ledger::Ledger;
+use crate::space::ledger::{Ledger, NamedAt};
 
 /// Blocks that a zero range hides one by one; what runs say of more is hidden by a cut, if the
 /// group is held. More than one write of a host has, whose groups nobody holds.
@@ -117,10 +117,10 @@ impl Shard {
         let index = &self.index;
         let on_disk = || may_have_runs(index, &key);
         if let Some(Some(displaced)) = self.buffer.set(key, value, on_disk) {
-            ledger.discard(key.family, displaced.location);
+            ledger.discard(NamedAt::of(self.id, &key), displaced.location);
         }
         if let Some(pointer) = value {
-            ledger.credit(key.family, pointer.location);
+            ledger.credit(NamedAt::of(self.id, &key), pointer.location);
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, ByteSize, Cause, DriveId, IoError, World};
 use ashlar_format::header::RECORD_BYTES;
+use ashlar_format::table::Occupancy;
 use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
@@ -59,6 +60,14 @@ pub struct Space {
     pub garbage: u64,
     /// Room in segments that could be placed now.
     pub free: u64,
+    /// Chunks of members that work which no segment has, redundancy included.
+    pub free_raw: u64,
+    /// Parity columns of all segments.
+    pub parity: u64,
+    /// What the pages of the maps take, with their records.
+    pub map: u64,
+    /// What the records of blocks take.
+    pub records: u64,
     /// Compressed data that can surely be written now; 40 bytes of it go to each block's record. 0
     /// where nothing can.
     pub safe_to_write: u64,
@@ -192,6 +201,8 @@ impl<W: World> Pool<W> {
         let (limit, reserve) =
             if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
+        let stored = self.space.ledger.total();
+        let data = Occupancy { slots: stored.slots, fragments: stored.blocks };
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
         let (garbage, pending) =
@@ -212,6 +223,10 @@ impl<W: World> Pool<W> {
             live,
             garbage,
             free,
+            free_raw: segments.free_chunks_on(&drives) * self.column_bytes(),
+            parity: segments.summary().parity_columns() * self.column_bytes(),
+            map: live.saturating_sub(data.bytes()),
+            records: Occupancy { slots: 0, ..data }.bytes(),
             safe_to_write: if takes_none || room < LEAST_WRITE_BYTES { 0 } else { room },
             full,
             nearly_full: self.space.refusals.is_nearly_full(room, limit) && !full,
@@ -260,7 +275,7 @@ impl<W: World> Pool<W> {
     }
 
     /// Bytes of a column of a segment.
-    fn column_bytes(&self) -> u64 {
+    pub fn column_bytes(&self) -> u64 {
         u64::from(self.identity.segment_rows) * BLOCK_BYTES as u64
     }
 

@@ -246,7 +246,12 @@ impl Segments {
 
     /// Whether [`Self::summary`] is what the segments make it.
     pub fn summary_is_right(&self) -> bool {
-        self.summary == self.summary.of(self.iter())
+        self.summary == self.summary_anew()
+    }
+
+    /// What [`Self::summary`] should be: it walks over all segments.
+    pub fn summary_anew(&self) -> Summary {
+        self.summary.of(self.iter())
     }
 
     /// The numbers that segments get.

@@ -1,6 +1,6 @@
 //! What an open pool does with the room of its drives.
 
-use ashlar_block::{DriveId, World};
+use ashlar_block::{DriveId, IoError, World};
 
 use super::Store;
 use crate::jobs::trim::TrimError;
@@ -15,6 +15,15 @@ impl<W: World> Store<W> {
     /// When the pool takes no writes, or none of its drives can be told.
     pub fn start_trim(&self) -> Result<(), TrimError> {
         self.pool.start_trim()
+    }
+
+    /// Begins to prove the ledger, unless that goes on already: [`crate::PoolStatus::verify`] tells
+    /// how far it is, and what it has found. A start forgets it.
+    ///
+    /// # Errors
+    /// When the pool takes no writes.
+    pub fn start_verify(&self) -> Result<(), IoError> {
+        self.pool.start_verify()
     }
 
     /// Takes the room of drives that have become larger into the pool. It is there when this

@@ -36,6 +36,8 @@ pub(crate) struct Wants {
     pub victim: Option<SegmentId>,
     /// There is something to be looked at by a scrub.
     pub scrub: bool,
+    /// Somebody has asked for the ledger to be proved, and the next step may begin.
+    pub verify: bool,
     /// Something may be to be done so that what lives is spread over all drives.
     pub rebalance: bool,
 }
@@ -140,6 +142,8 @@ pub(crate) enum Task {
     GiveUp(DriveId),
     /// Begin to look whether some rows are what they should be, and to make them right.
     Scrub,
+    /// Count anew a part of what the maps name.
+    Verify,
     /// Spread a part of what lives over all drives.
     Rebalance,
     /// Say that no more room can be made.
@@ -158,7 +162,7 @@ impl Task {
             Task::Checkpoint | Task::Audit | Task::Refuse | Task::GiveUp(_) | Task::DeclareFull => {
                 false
             }
-            Task::Rebuild(_) | Task::Scrub | Task::Rest => false,
+            Task::Rebuild(_) | Task::Scrub | Task::Verify | Task::Rest => false,
         }
     }
 
@@ -176,6 +180,7 @@ impl Task {
             Task::Rebalance => Activity::Rebalance,
             Task::Scrub => Activity::Scrub,
             Task::Audit => Activity::Audit,
+            Task::Verify => Activity::Verify,
             Task::Checkpoint | Task::Map(MapTask::MakeDurable) => Activity::Rest,
             Task::GiveUp(_) | Task::Refuse | Task::DeclareFull | Task::Rest => Activity::Rest,
         }
@@ -212,6 +217,10 @@ pub(crate) fn choose(now: &Wants) -> Task {
     // It goes on beside what comes next.
     if now.scrub {
         return Task::Scrub;
+    }
+    // It has a small share of the time.
+    if now.verify {
+        return Task::Verify;
     }
     for_lost_drives_or_space(now).unwrap_or_else(|| what_can_wait(now))
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, Cause, IoError, World};
 use ashlar_format::codec::crc32c;
-use ashlar_format::header::{PageKind, RecordKind, page_key};
+use ashlar_format::header::{PageKind, RecordKind, page_key, page_owner};
 use ashlar_format::ids::{GroupKey, Key, ShardId};
 use ashlar_format::location::Pointer;
 use ashlar_format::page::{
@@ -18,6 +18,7 @@ use crate::map::cache::Page;
 use crate::map::index::LOWEST;
 use crate::pool::Pool;
 use crate::reader::decompress::decompress_page;
+use crate::space::ledger::NamedAt;
 use crate::space::segments::{Claim, pin};
 use crate::writer::append::{BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::Item;
@@ -64,6 +65,12 @@ impl NewPage {
     /// A page of which a list in memory knows where it is.
     pub fn listed(kind: PageKind, bytes: Vec<u8>) -> Self {
         NewPage { kind, key: page_key(ShardId(0), LOWEST), bytes }
+    }
+
+    /// The group that it is of, if it is a page of a run.
+    fn of_run(&self) -> Option<NamedAt> {
+        let owner = (self.kind == PageKind::Map).then(|| page_owner(&self.key)).flatten();
+        owner.map(|(shard, group)| NamedAt { shard, group })
     }
 
     fn item(self, deltas: Deltas) -> Item {
@@ -238,6 +245,7 @@ impl<W: World> Pool<W> {
         pages: Vec<NewPage>,
     ) -> Result<Vec<Pointer>, AppendError> {
         let mut pointers = Vec::with_capacity(pages.len());
+        let of: Vec<Option<NamedAt>> = pages.iter().map(NewPage::of_run).collect();
         let mut items = self.page_items(pages).await.into_iter();
         while !items.as_slice().is_empty() {
             let take = |room: BatchRoom, taken: &mut Vec<Item>| {
@@ -253,9 +261,9 @@ impl<W: World> Pool<W> {
             pointers.extend(appended.pointers.iter().flatten());
             self.world.yield_now().await;
         }
-        for some in pointers.chunks(PAGES_CREDITED_IN_A_TURN) {
-            some.iter().for_each(|pointer| self.space.ledger.credit_page(*pointer));
-            if some.len() == PAGES_CREDITED_IN_A_TURN {
+        for (nth, (pointer, of)) in pointers.iter().zip(of).enumerate() {
+            self.space.ledger.credit_page(of, *pointer);
+            if (nth + 1).is_multiple_of(PAGES_CREDITED_IN_A_TURN) {
                 self.world.yield_now().await;
             }
         }

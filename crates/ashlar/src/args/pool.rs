@@ -1,7 +1,9 @@
 //! The commands about pools.
 
 use ashlar_block::ByteSize;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+use super::room::RoomCommand;
 
 /// Least memory of a check. With less it would read the maps once more for every few gigabytes.
 const CHECK_MEMORY_MIN: ByteSize = ByteSize(16 << 20);
@@ -18,6 +20,33 @@ fn parse_check_memory(text: &str) -> Result<ByteSize, String> {
     ))
 }
 
+/// What a pool is made of.
+#[derive(Args, Debug)]
+pub struct CreateArguments {
+    /// Its name
+    pub name: String,
+    /// Protection: 0 none; 1 and 1x3 two and three copies, on at least 2 and 3 drives; 5, 6,
+    /// 7.3 one, two, three parities, on at least 3, 4, 5; or N+M, N data and M parity columns,
+    /// on at least N + M. As many drives may be lost as there are parities or further copies.
+    /// 10, 50, 60 and 70 become 1, 5, 6 and 7.3
+    #[arg(long)]
+    pub level: String,
+    /// A drive: /dev/NAME, file:PATH (size=SIZE, sparse=on and model=MODEL may follow, after
+    /// commas) or mem:SIZE; repeatable
+    #[arg(long = "drive", value_name = "DRIVE", required = true)]
+    pub drives: Vec<String>,
+    /// Take drives that hold something, which is lost
+    #[arg(long)]
+    pub force: bool,
+    /// The size of a chunk, a power of two from 64KiB to 64MiB, or in bytes [default: by the
+    /// size of the drives]
+    #[arg(long, value_name = "SIZE")]
+    pub chunk_size: Option<ByteSize>,
+    /// Volumes may be promised more than the pool is formatted with (pool set overcommit=on)
+    #[arg(long)]
+    pub overcommit: bool,
+}
+
 /// About pools.
 #[derive(Subcommand, Debug)]
 pub enum PoolCommand {
@@ -32,30 +61,7 @@ sparse=on the file takes space as it is written. Drives in memory (mem:1GiB)
 are for tests: they end with the daemon. With model=nvme-gen4, sata-ssd,
 nlsas-hdd or the path of a profile (FILE.toml) a file or memory is as slow as
 such a drive. Write a comma in the path of a file as \\,")]
-    Create {
-        /// Its name
-        name: String,
-        /// Protection: 0 none; 1 and 1x3 two and three copies, on at least 2 and 3 drives; 5, 6,
-        /// 7.3 one, two, three parities, on at least 3, 4, 5; or N+M, N data and M parity columns,
-        /// on at least N + M. As many drives may be lost as there are parities or further copies.
-        /// 10, 50, 60 and 70 become 1, 5, 6 and 7.3
-        #[arg(long)]
-        level: String,
-        /// A drive: /dev/NAME, file:PATH (size=SIZE, sparse=on and model=MODEL may follow, after
-        /// commas) or mem:SIZE; repeatable
-        #[arg(long = "drive", value_name = "DRIVE", required = true)]
-        drives: Vec<String>,
-        /// Take drives that hold something, which is lost
-        #[arg(long)]
-        force: bool,
-        /// The size of a chunk, a power of two from 64KiB to 64MiB, or in bytes [default: by the
-        /// size of the drives]
-        #[arg(long, value_name = "SIZE")]
-        chunk_size: Option<ByteSize>,
-        /// Volumes may be promised more than the pool is formatted with (pool set overcommit=on)
-        #[arg(long)]
-        overcommit: bool,
-    },
+    Create(CreateArguments),
     /// List the pools
     #[command(after_help = "Example:\n  ashlar pool list")]
     List,
@@ -208,40 +214,6 @@ Examples:
         #[arg(long)]
         wait: bool,
     },
-    /// Format more or less of a pool: what its volumes together may be promised
-    #[command(
-        name = "set-capacity",
-        after_help = "Examples:
-  ashlar pool set-capacity tank 2.4x
-  ashlar pool set-capacity tank 96TiB --force
-Data compress, so volumes may be promised more than the pool is provisioned
-with: one to four times that, while they are in use. ashlar pool show says what
-is safe, by what the data that are stored compress to; more takes --force. What
-is set stays when a drive is lost."
-    )]
-    SetCapacity {
-        /// Its name or UUID
-        pool: String,
-        /// As many times what is provisioned (2.4x, up to 4x), or a size (96TiB)
-        capacity: String,
-        /// Also more than fits if data go on to compress as what is stored
-        #[arg(long)]
-        force: bool,
-    },
-    /// Release a full pool's reserve, so that file systems can be repaired
-    #[command(
-        name = "release-reserve",
-        after_help = "Example:
-  ashlar pool release-reserve tank
-A file system on a full volume may need room to replay its journal, to be
-checked and to delete files. The pool keeps the reserve again once twice its
-size is safe to write: with the next checkpoint, which comes half a minute after
-the last write if nothing else is to be done."
-    )]
-    ReleaseReserve {
-        /// Its name or UUID
-        pool: String,
-    },
     /// Spread the stored data over all drives, in stripes as wide as they allow: after you have
     /// added drives
     #[command(after_help = "Examples:
@@ -278,29 +250,8 @@ With --wait the command fails if the scrub could not repair something.")]
         #[arg(long, conflicts_with = "wait")]
         stop: bool,
     },
-    /// Use the new room of drives that have grown
-    #[command(after_help = "Example:
-  ashlar pool grow tank
-ashlar pool show says which drives have room that the pool does not use. The
-capacity rises at once, and no host is interrupted. A pool never gets smaller.")]
-    Grow {
-        /// Its name or UUID
-        pool: String,
-    },
-    /// Tell the drives of all space that is free: files become smaller, and flash drives faster
-    #[command(after_help = "Examples:
-  ashlar pool trim tank
-  ashlar pool trim tank --wait
-Ashlar tells drives of space that becomes free while the pool is open, unless
-autotrim is off (ashlar pool set); this is for space that was free before. The
-trim goes on in the daemon, until the daemon ends.")]
-    Trim {
-        /// Its name or UUID
-        pool: String,
-        /// Wait until all drives have been told
-        #[arg(long)]
-        wait: bool,
-    },
+    #[command(flatten)]
+    Room(RoomCommand),
     /// Check all that is on the drives of a closed pool, without a daemon; it changes nothing
     #[command(after_help = "Examples:
   ashlar pool check /dev/nvme1n1 /dev/nvme2n1 /dev/nvme3n1

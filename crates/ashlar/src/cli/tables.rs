@@ -11,11 +11,13 @@ use comfy_table::Color;
 use crate::colours;
 use grid::{Kind, Text, below, cut_below, prose, sheet, table};
 
+mod capacity;
 mod drives;
 mod grid;
 mod hosts;
 mod pool;
 
+pub use capacity::{capacity, verified};
 pub use drives::{drive_info, drives, member};
 pub use hosts::hosts;
 pub use pool::pool;

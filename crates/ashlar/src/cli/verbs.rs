@@ -16,9 +16,12 @@ use super::rebuild::Work;
 use super::removal::Leaver;
 use super::tables;
 use super::{consent, done};
-use crate::args::{ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand};
+use crate::args::{
+    ClientCommand, CreateArguments, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand,
+};
 use crate::stdio::print_line;
 
+mod room;
 mod volumes;
 
 /// Does what `command` says.
@@ -71,11 +74,7 @@ fn print_done(
 
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match command {
-        PoolCommand::Create { name, level, drives, force, chunk_size, overcommit } => {
-            let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
-            let new = CreatePool { name, level, drives, force, chunk_bytes, overcommit };
-            create_pool(client, new, output).await
-        }
+        PoolCommand::Create(new) => create_pool(client, new, output).await,
         PoolCommand::List => list_pools(client, output).await,
         PoolCommand::Show { pool } => show_pool(client, &pool, output).await,
         PoolCommand::Import { pool, drives, name, degraded } => {
@@ -96,45 +95,15 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &pool, wait, output).await,
-        PoolCommand::SetCapacity { pool, capacity, force } => {
-            set_capacity(client, &pool, &capacity, force, output).await
-        }
-        PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         PoolCommand::Rebalance { pool, wait, stop } => {
             rebalance(client, &pool, wait, stop, output).await
         }
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
-        PoolCommand::Grow { pool } => grow(client, &pool, output).await,
-        PoolCommand::Trim { pool, wait } => trim(client, &pool, wait, output).await,
+        PoolCommand::Room(command) => room::room(client, command, output).await,
         PoolCommand::Check { .. } => unreachable!("it needs no daemon"),
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
         PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
     }
-}
-
-async fn set_capacity(
-    client: &Client,
-    pool: &str,
-    capacity: &str,
-    force: bool,
-    output: Output,
-) -> anyhow::Result<()> {
-    let is_factor = capacity.ends_with(['x', 'X']);
-    let request = if is_factor {
-        SetCapacity { factor: Some(capacity.to_owned()), force, ..SetCapacity::default() }
-    } else {
-        let size: ByteSize = capacity.parse().with_context(|| {
-            format!("'{capacity}' is neither a factor, as 2.4x is, nor a size, as 96TiB is")
-        })?;
-        SetCapacity { formatted_bytes: Some(size.0), force, ..SetCapacity::default() }
-    };
-    change_pool(client, pool, "/set-capacity", &request, output, done::capacity_set).await
-}
-
-async fn release_reserve(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
-    let path = format!("{}/release-reserve", path_of_pool(pool)?);
-    let pool: Pool = client.ask(Method::POST, &path).await?;
-    print(output, &pool, tables::released_reserve)
 }
 
 async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
@@ -176,8 +145,11 @@ fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
     u32::try_from(size.0).ok().map(Some).with_context(why)
 }
 
-async fn create_pool(client: &Client, request: CreatePool, output: Output) -> anyhow::Result<()> {
-    check_name(&request.name)?;
+async fn create_pool(client: &Client, new: CreateArguments, output: Output) -> anyhow::Result<()> {
+    let CreateArguments { name, level, drives, force, chunk_size, overcommit } = new;
+    check_name(&name)?;
+    let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
+    let request = CreatePool { name, level, drives, force, chunk_bytes, overcommit };
     let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
     print(output, &pool, |pool| tables::opened_pool("created", pool))
 }
@@ -273,20 +245,6 @@ async fn add_drive(
     let request = NameDrive { drive: absolute(drive)?, force };
     let said = |pool: &Pool| done::added(pool, &request.drive);
     change_pool(client, pool, "/drives", &request, output, said).await
-}
-
-async fn grow(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
-    let path = path_of_pool(pool)?;
-    let before: Pool = client.get(&path).await?;
-    let after: Pool = client.ask(Method::POST, &format!("{path}/grow")).await?;
-    print(output, &after, |after| done::grown(&before, after))
-}
-
-async fn trim(client: &Client, pool: &str, wait: bool, output: Output) -> anyhow::Result<()> {
-    let path = path_of_pool(pool)?;
-    let pool: Pool = client.ask(Method::POST, &format!("{path}/trim")).await?;
-    let pool = if wait { super::trim::wait(client, &path).await? } else { pool };
-    print(output, &pool, super::trim::said)
 }
 
 async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {

@@ -21,6 +21,7 @@ use super::state::PoolState;
 
 mod room;
 mod scrub;
+mod verify;
 
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
@@ -55,6 +56,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
     let drive = |drive| pool_drive(drive, &status.name, known, remembered);
     let (logical, stored) = written_and_stored(&report.volumes);
     let read_only = report.read_only();
+    let safe = if read_only.is_some() { 0 } else { space.safe_to_write };
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
@@ -64,7 +66,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         physical_used_bytes: Some(space.live),
         logical_used_bytes: Some(logical),
         compression_ratio: ratio(logical, stored),
-        safe_to_write_bytes: Some(if read_only.is_some() { 0 } else { space.safe_to_write }),
+        safe_to_write_bytes: Some(safe),
         out_of_space: Some(is_full(status, read_only.is_some())),
         problem: read_only.or_else(|| uncertain(status)),
         map_memory_bytes: Some(status.map_bytes),
@@ -74,6 +76,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
         scrub: status.scrub.as_ref().map(|found| scrub::scrub(found, &report.drives, remembered)),
+        verify: status.verify.as_ref().map(verify::verify),
         trim: status.trim.as_ref().map(|found| scrub::trim(found, &report.drives)),
         recon_prio_percent: Some(settings.recon_prio),
         recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
@@ -85,6 +88,10 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         overcommit: Some(settings.overcommit),
         counters: Some(counters(status)),
         after_loss: status.worst_loss.map(room::after_loss),
+        zero_bytes: Some(status.capacity.promised.saturating_sub(logical)),
+        stored_bytes: Some(stored),
+        safe_at_worst_bytes: Some(room::safe_at_worst(safe)),
+        safe_at_ratio_bytes: room::safe_at_ratio(safe, logical, stored),
         ..room::figures(space, &status.capacity)
     }
 }
@@ -385,6 +392,7 @@ pub fn volume(report: &VolumeReport) -> Volume {
         lba_bytes: report.lba_bytes,
         logical_used_bytes: logical,
         physical_used_bytes: physical,
+        zero_bytes: report.size_bytes.saturating_sub(logical),
         compression_ratio: ratio(logical, physical),
         access: access(&report.access),
         compression: report.compression,

@@ -1,7 +1,10 @@
 //! What the API answers when the node refuses.
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
-use NodeError::{Drive, DriveOfPool, InUseElsewhere, LostByPool, NoAnswer, OlderCopy};
+use NodeError::{
+    Capacity, Drive, DriveOfPool, Grow, InUseElsewhere, LostByPool, NoAnswer, OlderCopy,
+    OverPromised, Trim,
+};
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{CapacityError, CreateError, OpenError, RenameError};
@@ -54,9 +57,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
-        NodeError::Grow(_) | NodeError::Trim(_) => (Conflict, code_of_room(error)),
-        NodeError::Capacity { error, .. } => of_capacity(error),
-        NodeError::OverPromised { .. } => (Conflict, "over_promised"),
+        Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } => of_room(error),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
@@ -79,8 +80,13 @@ fn of_capacity(error: &CapacityError) -> (ErrorKind, &'static str) {
     }
 }
 
-fn code_of_room(error: &NodeError) -> &'static str {
-    if matches!(error, NodeError::Grow(_)) { "cannot_grow" } else { "no_drive_discards" }
+fn of_room(error: &NodeError) -> (ErrorKind, &'static str) {
+    match error {
+        Capacity { error, .. } => of_capacity(error),
+        OverPromised { .. } => (Conflict, "over_promised"),
+        Grow(_) => (Conflict, "cannot_grow"),
+        _ => (Conflict, "no_drive_discards"),
+    }
 }
 
 fn code_of_open(error: &OpenError) -> &'static str {

@@ -324,6 +324,10 @@ impl NodeApi for ServedNode {
         self.change(|node| async move { node.trim(pool).await })
     }
 
+    fn verify(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.verify(pool).await })
+    }
+
     fn set_capacity(&self, pool: String, request: SetCapacity) -> Answer<'_, Pool> {
         self.change(|node| async move { node.set_capacity(pool, request).await })
     }

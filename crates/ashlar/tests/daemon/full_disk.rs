@@ -13,9 +13,11 @@ use crate::disks::SmallDisk;
 use crate::support::{Place, skip};
 
 const BLOCK_BYTES: usize = 4096;
-const BLOCKS_PER_WRITE: u64 = 16;
+/// Blocks of each write of these tests.
+pub const BLOCKS_PER_WRITE: u64 = 16;
 
-fn connected<T: 'static, F: Future<Output = T>>(
+/// What `work` makes of the only volume that there is.
+pub fn connected<T: 'static, F: Future<Output = T>>(
     place: &Place,
     work: impl FnOnce(Namespace) -> F + 'static,
 ) -> T {
@@ -35,7 +37,7 @@ fn connected<T: 'static, F: Future<Output = T>>(
 }
 
 /// What write number `nth` holds: nothing that compresses.
-fn noise(nth: u64) -> Bytes {
+pub fn noise(nth: u64) -> Bytes {
     let mut rng = ashlar_block::XorShift::new(nth);
     let mut buf = AlignedBuf::zeroed(BLOCKS_PER_WRITE as usize * BLOCK_BYTES);
     buf.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&rng.next_u64().to_le_bytes()));

@@ -22,6 +22,7 @@ use crate::lookup::hold::Held;
 use crate::map::index::LOWEST;
 use crate::map::shard::PageOwner;
 use crate::pool::Pool;
+use crate::space::ledger::NamedAt;
 use crate::space::segments::Claim;
 use crate::writer::pages::NewPage;
 
@@ -203,7 +204,14 @@ impl<W: World> Pool<W> {
         for (page, to) in from.into_iter().zip(to) {
             let is_named =
                 self.with_shard(page.shard, |shard| shard.page_moved(page.owner, page.at, to));
-            self.space.ledger.discard_page(if is_named { page.at } else { to });
+            let unneeded = if is_named { page.at } else { to };
+            match page.owner {
+                PageOwner::Run(group) => {
+                    let at = NamedAt { shard: page.shard, group };
+                    self.space.ledger.discard_run_page(at, unneeded);
+                }
+                PageOwner::Leaf(_) | PageOwner::Deltas => self.space.ledger.discard_page(unneeded),
+            }
         }
         Ok(())
     }

@@ -5,6 +5,8 @@ use std::ops::{Bound, Range};
 use ashlar_block::Lba;
 use ashlar_format::ids::{Family, GIB_BLOCKS, GroupKey, Key, Layer, RANGE_BLOCKS};
 
+use ashlar_format::page::Value;
+
 use super::{Buffer, Epoch, Leaf, RangeKey, Update};
 
 impl Buffer {
@@ -128,6 +130,19 @@ impl Buffer {
     /// Whether the buffer has anything of the groups from `first` on, up to `end`.
     pub fn knows_between(&self, first: GroupKey, end: Option<GroupKey>) -> bool {
         self.leaves_between(first, end).next().is_some()
+    }
+
+    /// The first group from `first` on, up to `end`, that the buffer has anything of.
+    pub fn first_group_between(&self, first: GroupKey, end: Option<GroupKey>) -> Option<GroupKey> {
+        let (range, _) = self.leaves_between(first, end).next()?;
+        Some(GroupKey::of(range.family, range.key(0).lba))
+    }
+
+    /// What the buffer says of a group.
+    pub fn updates_of(&self, group: &GroupKey) -> impl Iterator<Item = (Key, Value)> {
+        self.leaves_between(*group, group.next()).flat_map(|(range, leaf)| {
+            leaf.updates.iter().map(|update| (range.key(update.block), update.value()))
+        })
     }
 
     fn leaves_between(

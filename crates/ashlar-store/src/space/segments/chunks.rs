@@ -161,6 +161,16 @@ impl FreeChunks {
         self.free.count
     }
 
+    /// The same, counted one by one.
+    pub fn count_anew(&self) -> u64 {
+        self.free.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Whether nobody has it.
+    pub fn is_free(&self, chunk: u32) -> bool {
+        self.free.has(chunk)
+    }
+
     /// Takes the lowest one that is not away; if all are, the lowest one.
     pub fn take_lowest(&mut self) -> Option<u32> {
         let lowest = self.free.lowest()?;

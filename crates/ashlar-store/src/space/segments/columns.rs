@@ -10,7 +10,7 @@ use ashlar_format::location::SegmentId;
 use ashlar_format::table::TableEntry;
 use ashlar_raid::{ChunkAddr, Geometry};
 
-use super::{Segment, Segments, Stripe};
+use super::{FreeChunks, Segment, Segments, Stripe};
 
 /// A column that a drive which comes back has as it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +49,28 @@ impl Segments {
             }
         }
         Ok(())
+    }
+
+    /// Free chunks of the drives.
+    pub fn free_chunks_on(&self, drives: &[DriveId]) -> u64 {
+        let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive));
+        free.map(|chunks| u64::from(chunks.count())).sum()
+    }
+
+    /// The same, counted one by one.
+    pub fn free_chunks_anew(&self, drives: &[DriveId]) -> u64 {
+        let free = drives.iter().filter_map(|drive| self.free_chunks.get(drive));
+        free.map(FreeChunks::count_anew).sum()
+    }
+
+    /// Columns of segments whose chunk counts as free.
+    pub fn columns_on_free_chunks(&self) -> impl Iterator<Item = (SegmentId, ChunkAddr)> {
+        let columns = self.iter().flat_map(|(id, segment)| {
+            segment.geometry.columns.iter().map(move |column| (id, *column))
+        });
+        columns.filter(|(_, at)| {
+            self.free_chunks.get(&at.drive).is_some_and(|free| free.is_free(at.chunk))
+        })
     }
 
     /// Free chunks of the drive that has most.

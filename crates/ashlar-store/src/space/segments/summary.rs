@@ -85,6 +85,8 @@ pub struct Summary {
     parity: usize,
     /// Sectors of data columns that have been written.
     data_sectors: u64,
+    /// Columns of parity.
+    parity_columns: u64,
     /// Rows of segments that a scrub has to look at.
     scrub_rows: u64,
     /// Bytes of sealed segments in which something lives, but for those of the journal, by their
@@ -112,6 +114,7 @@ impl Summary {
             segment_rows,
             parity,
             data_sectors: 0,
+            parity_columns: 0,
             scrub_rows: 0,
             bytes_by_width: BTreeMap::new(),
             thin: 0,
@@ -159,6 +162,7 @@ impl Summary {
         let is_written = matches!(segment.state, SegmentState::Sealed | SegmentState::Condemned);
         let is_empty = is_written && !rank.lives;
         sign.count(&mut self.data_sectors, rows * geometry.data() as u64);
+        sign.count(&mut self.parity_columns, geometry.parity() as u64);
         if rank.lives && matches!(segment.state, SegmentState::Sealed | SegmentState::Open) {
             sign.count(&mut self.scrub_rows, rows);
         }
@@ -285,6 +289,11 @@ impl Summary {
     /// Bytes of data columns that have been written.
     pub fn data_bytes(&self) -> u64 {
         self.data_sectors * SECTOR_BYTES as u64
+    }
+
+    /// Columns of parity that segments have.
+    pub fn parity_columns(&self) -> u64 {
+        self.parity_columns
     }
 
     /// Rows that a scrub has to look at.

@@ -10,6 +10,7 @@ use super::drives::drives_of_pool;
 use super::grid::sheet;
 use super::{done, drives_lost_by, known, moving, or_dash, ratio, scrubbed, size, yes_or_no};
 use crate::cli::trim::trimmed;
+use crate::cli::verify::in_short;
 
 /// A pool with everything.
 pub fn pool(pool: &Pool) -> String {
@@ -25,6 +26,7 @@ pub fn pool(pool: &Pool) -> String {
         pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub))),
     );
     rows.extend(pool.trim.as_ref().map(|trim| ("trim", trimmed(trim))));
+    rows.extend(pool.verify.as_ref().map(|verify| ("verify", in_short(verify))));
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));

@@ -4,6 +4,10 @@ use ashlar_block::{ByteSize, counted_are};
 use ashlar_control::types::{AfterLoss, Pool};
 use ashlar_store::{self as store, Capacity, Space, WorstLoss};
 
+const BLOCK_BYTES: u64 = ashlar_block::BLOCK_BYTES as u64;
+/// What the record of a block takes.
+const RECORD_BYTES: u64 = ashlar_store::format::header::RECORD_BYTES as u64;
+
 /// Its figures.
 pub fn figures(space: &Space, capacity: &Capacity) -> Pool {
     Pool {
@@ -14,6 +18,9 @@ pub fn figures(space: &Space, capacity: &Capacity) -> Pool {
         reserve_released: Some(space.reserve_released),
         garbage_bytes: Some(space.garbage),
         free_bytes: Some(space.free),
+        free_raw_bytes: Some(space.free_raw),
+        parity_bytes: Some(space.parity),
+        map_bytes: Some(space.map + space.records),
         promised_bytes: Some(capacity.promised),
         formatted_bytes: Some(capacity.formatted()),
         formatted_ratio: Some(capacity.factor().as_f64()),
@@ -21,6 +28,19 @@ pub fn figures(space: &Space, capacity: &Capacity) -> Pool {
         safe_to_format_bytes: Some(capacity.safe),
         ..Pool::default()
     }
+}
+
+/// What hosts can write of blocks that do not compress, where so much can be stored.
+pub fn safe_at_worst(safe_bytes: u64) -> u64 {
+    safe_bytes / (BLOCK_BYTES + RECORD_BYTES) * BLOCK_BYTES
+}
+
+/// What hosts can write of blocks that compress as those that are stored, where so much can be
+/// stored. None: nothing is.
+pub fn safe_at_ratio(safe_bytes: u64, written_bytes: u64, stored_bytes: u64) -> Option<u64> {
+    let blocks = u128::from(written_bytes / BLOCK_BYTES);
+    let each = u128::from(stored_bytes).checked_div(blocks)? + u128::from(RECORD_BYTES);
+    Some(u64::try_from(u128::from(safe_bytes) / each).unwrap_or(u64::MAX) * BLOCK_BYTES)
 }
 
 /// What would be without a drive.
@@ -52,3 +72,6 @@ pub fn after_loss(worst: WorstLoss) -> AfterLoss {
     };
     AfterLoss { survives: problem.is_none(), drive, spare_bytes, short_bytes, problem }
 }
+
+#[cfg(test)]
+mod tests;

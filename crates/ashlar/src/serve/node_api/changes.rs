@@ -416,6 +416,12 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
+    pub(super) async fn verify(&self, pool: String) -> Result<Pool, ApiError> {
+        self.check_available(&pool).await?;
+        let report = self.node.verify(&pool).await.map_err(api_error)?;
+        Ok(self.pool(&report))
+    }
+
     pub(super) async fn set_capacity(
         &self,
         pool: String,
