@@ -26,7 +26,7 @@ use ashlar_format::table::{
 };
 use ashlar_raid::{ChunkAddr, DriveLayout, Geometry};
 use ashlar_store::{
-    Family, Incarnation, Key, Layer, Lsn, RootGeneration, ScrubProgress, Settings, Usage,
+    Family, Incarnation, Key, Layer, Levels, Lsn, RootGeneration, ScrubProgress, Settings, Usage,
     VolumeEntry, VolumeState,
 };
 
@@ -554,6 +554,7 @@ pub fn catalog_seeds() -> Vec<Seed> {
         io_timeout: Some(Duration::from_secs(5)),
         autotrim: false,
         overcommit: true,
+        levels: Levels { warn: 70, throttle: 85, stop: 97 },
     };
     (catalog.scrub.started_at, catalog.scrub.findings.repaired) = (3, 2);
     catalog.scrub.drives = [(DriveId(3), catalog.scrub.findings)].into();

@@ -210,7 +210,14 @@ impl Run {
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
         let Plan {
-            recon_prio, recon_p99, scrub_prio, fault_threshold, io_timeout, autotrim, ..
+            recon_prio,
+            recon_p99,
+            scrub_prio,
+            fault_threshold,
+            io_timeout,
+            autotrim,
+            levels,
+            ..
         } = *self.plan;
         let wanted = Settings {
             recon_prio,
@@ -221,6 +228,7 @@ impl Run {
             io_timeout,
             autotrim,
             overcommit: false,
+            levels,
         };
         if pool.settings() == wanted {
             return Ok(());

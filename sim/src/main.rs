@@ -370,6 +370,8 @@ fn report_corruption(outcome: &Outcome) {
 #[cfg(test)]
 mod cramped;
 #[cfg(test)]
+mod cycles;
+#[cfg(test)]
 mod emptied;
 #[cfg(test)]
 mod halting;

@@ -7,7 +7,9 @@ use std::time::Duration;
 use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{ATOMIC_BOUNDARY_BYTES, Holder, NewPool, Options, Settings, unit_blocks_max};
+use ashlar_store::{
+    ATOMIC_BOUNDARY_BYTES, Holder, Levels, NewPool, Options, Settings, unit_blocks_max,
+};
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
 const MIB_BLOCKS: u64 = (1 << 20) / BLOCK_BYTES as u64;
@@ -106,6 +108,8 @@ pub struct Plan {
     /// Drives are told of what is freed, and of all that is free by hosts' request.
     pub autotrim: bool,
     pub trims: bool,
+    /// What is done before the pool is full.
+    pub levels: Levels,
     /// Drives become larger, and the pool takes their room by hosts' request.
     pub grows: bool,
     /// How long writes wait for space.
@@ -141,6 +145,13 @@ pub struct Plan {
     pub cold_once_in: u64,
 }
 
+/// Those of a pool of which nobody has said anything, or others.
+fn levels(rng: &mut XorShift) -> Levels {
+    let stop = [100, 100, 97, 80][rng.below(4) as usize];
+    let [warn, throttle] = [stop - rng.below(20) as u8, stop - rng.below(30) as u8];
+    if rng.below(2) == 0 { Levels::default() } else { Levels { warn, throttle, stop } }
+}
+
 impl Plan {
     /// What a seed gives: one of `FULL_ONCE_IN` fills its pool.
     pub fn of(rng: &mut XorShift) -> Self {
@@ -170,6 +181,7 @@ impl Plan {
             io_timeout: Settings::default().io_timeout,
             autotrim: true,
             trims: true,
+            levels: Levels::default(),
             grows: false,
             space_wait: Options::default().space_wait,
             heartbeats: false,
@@ -249,6 +261,7 @@ impl Plan {
             io_timeout: [None, Some(20), Some(30)][rng.below(3) as usize].map(Duration::from_secs),
             autotrim: rng.below(4) > 0,
             trims: rng.below(2) == 0,
+            levels: levels(rng),
             grows,
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),

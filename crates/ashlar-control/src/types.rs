@@ -88,8 +88,9 @@ pub struct Pool {
     /// is free, by request), `evacuating` (what lives on a drive that is
     /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
     /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
-    /// drives say now whose it is: reads and writes wait), `nearly-full` (less than a tenth of its
-    /// limit is left), `short-for-loss` (if one more drive were lost, new data would be refused for
+    /// drives say now whose it is: reads and writes wait), `nearly-full` (what may live is used to
+    /// `warn_percent`), `throttled` (to `throttle_percent`: hosts write slower, the more so the less
+    /// is left), `short-for-loss` (if one more drive were lost, new data would be refused for
     /// lack of room: see `after_loss`), `full` (writes were refused for lack of room, and would be
     /// still), `out-of-room` (the file system under a file-backed drive is full: writes are
     /// refused), `opening` (its drives are looked for or read), `unavailable`, `volatile`.
@@ -144,6 +145,9 @@ pub struct Pool {
     pub safe_at_worst_bytes: Option<u64>,
     /// What hosts can write now if it compresses as what is stored. Null: nothing is stored.
     pub safe_at_ratio_bytes: Option<u64>,
+    /// Seconds until it is full at the last hour's rate. Null: nobody can say, it does not grow, or
+    /// that is months away.
+    pub full_in_seconds: Option<u64>,
     /// What would be if one more drive were lost. Null: no drive takes data.
     pub after_loss: Option<AfterLoss>,
     /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
@@ -193,6 +197,12 @@ pub struct Pool {
     pub io_timeout_seconds: Option<u64>,
     /// Drives are told of space as it becomes free.
     pub autotrim: Option<bool>,
+    /// How far what may live is used, in percent, when the pool is `nearly-full`.
+    pub warn_percent: Option<u8>,
+    /// The same when hosts begin to write slower.
+    pub throttle_percent: Option<u8>,
+    /// The same when new data is refused.
+    pub stop_percent: Option<u8>,
     /// What has happened since it was opened.
     pub counters: Option<PoolCounters>,
 }
@@ -479,6 +489,16 @@ pub struct ChangePool {
     /// Whether volumes may be promised more than is formatted.
     #[serde(default)]
     pub overcommit: Option<bool>,
+    /// How far what may live is used, in percent, when the pool is `nearly-full`: 1 to 100, and not
+    /// above `stop_percent`.
+    #[serde(default)]
+    pub warn_percent: Option<u8>,
+    /// The same when hosts begin to write slower.
+    #[serde(default)]
+    pub throttle_percent: Option<u8>,
+    /// The same when new data is refused.
+    #[serde(default)]
+    pub stop_percent: Option<u8>,
 }
 
 /// What is to change of a volume.

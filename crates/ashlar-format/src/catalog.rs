@@ -92,6 +92,34 @@ pub struct Settings {
     pub autotrim: bool,
     /// Volumes may be promised more than is formatted.
     pub overcommit: bool,
+    /// What is done before the pool is full.
+    pub levels: Levels,
+}
+
+/// How far what may live is used, in percent, when something is done about it: 1 to 100, and none
+/// above `stop`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Levels {
+    /// The pool says that little is left, and hosts that their drive's spare is low.
+    pub warn: u8,
+    /// Hosts write slower from here on.
+    pub throttle: u8,
+    /// New data is refused.
+    pub stop: u8,
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Levels { warn: 90, throttle: 95, stop: 100 }
+    }
+}
+
+impl Levels {
+    /// Whether these can be levels.
+    pub fn are_in_order(self) -> bool {
+        let Levels { warn, throttle, stop } = self;
+        (1..=stop).contains(&warn) && (1..=stop).contains(&throttle) && stop <= 100
+    }
 }
 
 impl Default for Settings {
@@ -105,6 +133,7 @@ impl Default for Settings {
             io_timeout: Some(IO_TIMEOUT),
             autotrim: true,
             overcommit: false,
+            levels: Levels::default(),
         }
     }
 }

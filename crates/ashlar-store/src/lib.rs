@@ -29,7 +29,7 @@ pub use writer::compress::codec;
 
 pub use ashlar_format as format;
 pub use ashlar_format::catalog::Usage;
-pub use ashlar_format::catalog::{PRIO_MAX, Settings, VolumeEntry, VolumeState};
+pub use ashlar_format::catalog::{Levels, PRIO_MAX, Settings, VolumeEntry, VolumeState};
 pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
 pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;

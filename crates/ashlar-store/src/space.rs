@@ -19,6 +19,7 @@ pub(crate) mod refusals;
 pub(crate) mod room;
 pub(crate) mod segments;
 pub(crate) mod stripes;
+pub(crate) mod throttle;
 pub(crate) mod window;
 
 use std::cell::{Cell, RefCell};
@@ -29,6 +30,7 @@ use over_limit::OverLimit;
 use pace::Pace;
 use refusals::Refusals;
 use segments::Segments;
+use throttle::Throttle;
 
 /// What a pool knows of its room.
 pub(crate) struct Allocator {
@@ -36,6 +38,7 @@ pub(crate) struct Allocator {
     /// Live counts, as the maps change them.
     pub ledger: Ledger,
     pub pace: Pace,
+    pub throttle: Throttle,
     pub refusals: Refusals,
     /// Room was short for the loss of one more drive when it was looked last.
     pub short_for_loss: Cell<bool>,
@@ -53,6 +56,7 @@ impl Allocator {
             ledger: Ledger::new(segments.clone()),
             segments,
             pace: Pace::default(),
+            throttle: Throttle::default(),
             refusals: Refusals::default(),
             short_for_loss: Cell::new(false),
             over_limit: OverLimit::default(),

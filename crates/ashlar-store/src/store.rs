@@ -173,6 +173,7 @@ impl<W: World> Store<W> {
         self.pool.rebalance_at_once();
         self.pool.scrub_at_once();
         self.pool.autotrim_changed();
+        self.pool.refresh_limit();
         self.pool.checkpoint_now().await
     }
 

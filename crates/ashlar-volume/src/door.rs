@@ -114,7 +114,7 @@ pub struct SubsystemInfo {
     pub firmware: String,
 }
 
-/// Figures for SMART logs, over all pools.
+/// Figures for SMART logs, over the pools of a host's volumes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HealthFigures {
     /// Space that new data may still take, in percent of what there is.
@@ -123,7 +123,7 @@ pub struct HealthFigures {
     pub spare_threshold_percent: u8,
     /// A pool runs with fewer drives than it has members.
     pub degraded: bool,
-    /// A pool takes no writes.
+    /// A pool takes no writes, or no new data because it is full.
     pub read_only: bool,
     /// Blocks that could not be read right from any drive, since the daemon started.
     pub media_errors: u64,
@@ -203,8 +203,8 @@ pub trait Door: Clone + 'static {
         with: impl FnOnce(&NamespaceInfo, &Self::Volume) -> T,
     ) -> Option<T>;
 
-    /// Figures for SMART logs.
-    fn health(&self) -> HealthFigures;
+    /// Figures for the SMART log that `host` sees: those of the pools that it has volumes in.
+    fn health(&self, host: &HostNqn) -> HealthFigures;
 
     /// Formats a namespace: its content is gone and its sector size may change.
     fn format(

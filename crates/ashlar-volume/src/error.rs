@@ -2,7 +2,7 @@
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
-    AddError, CapacityError, CreateError, FailError, GrowError, OPEN_ANSWER_MAX, OpenError,
+    AddError, CapacityError, CreateError, FailError, GrowError, Levels, OPEN_ANSWER_MAX, OpenError,
     OverPromised, RejoinError, RemoveError, RenameError, TrimError,
 };
 
@@ -315,6 +315,13 @@ pub enum NodeError {
         /// By how much.
         error: OverPromised,
     },
+    /// What an operator has chosen cannot be.
+    #[error(
+        "warn={}, throttle={} and stop={} cannot be: each is 1 to 100 percent of what may live, and \
+         neither warn nor throttle is above stop",
+        .0.warn, .0.throttle, .0.stop
+    )]
+    Levels(Levels),
     /// The room of drives was not taken.
     #[error("{0}")]
     Grow(GrowError),

@@ -204,7 +204,7 @@ impl Door for MemoryDoor {
         info.access.allows(host).then(|| with(info, volume))
     }
 
-    fn health(&self) -> HealthFigures {
+    fn health(&self, _: &HostNqn) -> HealthFigures {
         self.state().health
     }
 

@@ -177,8 +177,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
         info.access.allows(host).then(|| with(&info, &namespace.volume))
     }
 
-    fn health(&self) -> HealthFigures {
-        self.inner.home.table().health()
+    fn health(&self, host: &HostNqn) -> HealthFigures {
+        self.inner.home.table().health(host)
     }
 
     async fn format(

@@ -89,7 +89,7 @@ impl<V: VolumeIo> Door for PlainDoor<V> {
         (nsid == self.info().nsid).then(|| with(self.info(), &self.shared.2))
     }
 
-    fn health(&self) -> HealthFigures {
+    fn health(&self, _: &HostNqn) -> HealthFigures {
         HealthFigures { spare_percent: 100, ..HealthFigures::default() }
     }
 

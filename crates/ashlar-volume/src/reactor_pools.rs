@@ -277,7 +277,11 @@ impl<B: DriveProvider> ReactorPools<B> {
     pub async fn set_pool(&self, uuid: PoolUuid, change: SettingsChange) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         let _changing = pool.changing.lock().await;
-        Ok(pool.store.set_settings(change.of(pool.store.settings())).await?)
+        let settings = change.of(pool.store.settings());
+        if !settings.levels.are_in_order() {
+            return Err(NodeError::Levels(settings.levels));
+        }
+        Ok(pool.store.set_settings(settings).await?)
     }
 
     /// Begins a scrub of a pool, or stops the one that is under way.

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
-use ashlar_store::{DriveCondition, DriveStatus, Opened, PoolStatus, Settings, Usage};
+use ashlar_store::{DriveCondition, DriveStatus, Levels, Opened, PoolStatus, Settings, Usage};
 
 use crate::door::{AccessList, Nsid};
 use crate::drive_provider::DriveFacts;
@@ -145,6 +145,12 @@ pub struct SettingsChange {
     pub autotrim: Option<bool>,
     /// See [`Settings::overcommit`].
     pub overcommit: Option<bool>,
+    /// See [`Levels::warn`].
+    pub warn: Option<u8>,
+    /// See [`Levels::throttle`].
+    pub throttle: Option<u8>,
+    /// See [`Levels::stop`].
+    pub stop: Option<u8>,
 }
 
 impl SettingsChange {
@@ -161,6 +167,11 @@ impl SettingsChange {
             io_timeout: self.io_timeout.unwrap_or(before.io_timeout),
             autotrim: self.autotrim.unwrap_or(before.autotrim),
             overcommit: self.overcommit.unwrap_or(before.overcommit),
+            levels: Levels {
+                warn: self.warn.unwrap_or(before.levels.warn),
+                throttle: self.throttle.unwrap_or(before.levels.throttle),
+                stop: self.stop.unwrap_or(before.levels.stop),
+            },
         }
     }
 }

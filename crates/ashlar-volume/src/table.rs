@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
 
-use crate::door::{HealthFigures, NamespaceInfo, Nsid, SubsystemInfo};
+use crate::door::{HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo};
 use crate::error::NodeError;
 
 mod not_open;
@@ -44,8 +44,12 @@ pub(crate) type Rows = BTreeMap<Nsid, Row>;
 /// What of [`HealthFigures`] a pool has a part in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PoolHealth {
+    /// What may be written still, in percent of what may live.
     pub spare_percent: u8,
+    /// Below that the pool warns.
+    pub spare_threshold_percent: u8,
     pub degraded: bool,
+    /// It takes no writes, or no new data because it is full.
     pub read_only: bool,
     pub media_errors: u64,
     pub unsafe_shutdowns: u64,
@@ -209,8 +213,12 @@ impl Table {
         self.inner().health.remove(&pool);
     }
 
-    /// Figures over all pools: the worst spare, the sum of what is counted.
-    pub(crate) fn health(&self) -> HealthFigures {
+    /// Figures over the pools that `host` has volumes in: the spare that is closest to its
+    /// threshold, or furthest below it; the sum of what is counted.
+    pub(crate) fn health(&self, host: &HostNqn) -> HealthFigures {
+        let (_, rows) = self.rows();
+        let visible = rows.values().filter(|row| row.info.access.allows(host));
+        let pools: BTreeSet<PoolUuid> = visible.map(|row| row.place.pool).collect();
         let inner = self.inner();
         let none = HealthFigures {
             spare_percent: 100,
@@ -218,14 +226,7 @@ impl Table {
             spare_threshold_percent: SPARE_THRESHOLD_PERCENT,
             ..HealthFigures::default()
         };
-        inner.health.values().fold(none, |sum, pool| HealthFigures {
-            spare_percent: sum.spare_percent.min(pool.spare_percent),
-            degraded: sum.degraded || pool.degraded,
-            read_only: sum.read_only || pool.read_only,
-            media_errors: sum.media_errors + pool.media_errors,
-            unsafe_shutdowns: sum.unsafe_shutdowns + pool.unsafe_shutdowns,
-            ..sum
-        })
+        pools.iter().filter_map(|pool| inner.health.get(pool)).fold(none, with_pool)
     }
 }
 
@@ -250,6 +251,26 @@ impl Inner {
     }
 }
 
+/// The figures with those of one more pool.
+fn with_pool(sum: HealthFigures, pool: &PoolHealth) -> HealthFigures {
+    let margin = |spare: u8, threshold: u8| i16::from(spare) - i16::from(threshold);
+    let is_closer = margin(pool.spare_percent, pool.spare_threshold_percent)
+        < margin(sum.spare_percent, sum.spare_threshold_percent);
+    let (spare_percent, spare_threshold_percent) = match is_closer {
+        true => (pool.spare_percent, pool.spare_threshold_percent),
+        false => (sum.spare_percent, sum.spare_threshold_percent),
+    };
+    HealthFigures {
+        spare_percent,
+        spare_threshold_percent,
+        degraded: sum.degraded || pool.degraded,
+        read_only: sum.read_only || pool.read_only,
+        media_errors: sum.media_errors + pool.media_errors,
+        unsafe_shutdowns: sum.unsafe_shutdowns + pool.unsafe_shutdowns,
+        ..sum
+    }
+}
+
 fn insert(all: &mut Rows, rows: impl IntoIterator<Item = Row>, generation: u64) {
     for mut row in rows {
         row.info.generation = generation;
@@ -257,8 +278,8 @@ fn insert(all: &mut Rows, rows: impl IntoIterator<Item = Row>, generation: u64) 
     }
 }
 
-/// Below this part of what a pool may hold, hosts are warned.
-const SPARE_THRESHOLD_PERCENT: u8 = 5;
+/// What a host sees as the threshold that has no volumes: any pool would do.
+const SPARE_THRESHOLD_PERCENT: u8 = 10;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
 use crate::node_api::Warning;
-use crate::progress_text::ProgressText;
+use crate::progress_text::{ProgressText, Span};
 use crate::types::{
     Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Trim, Verify,
 };
@@ -102,6 +102,7 @@ fn of_pool(
     all.extend(moved);
     all.extend(was_open.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
     all.extend(was_open.and_then(|before| of_trim(before.trim.as_ref(), now)));
+    all.extend(was_open.and_then(|before| of_forecast(before, now)));
     all.extend(was_open.and_then(|before| of_verify(before.verify.as_ref(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
@@ -110,7 +111,9 @@ fn of_pool(
 fn entered(pool: &Pool, state: &str) -> Happening {
     let severity = match state {
         UNAVAILABLE | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
-        "degraded" | "uncertain" | "nearly-full" | "short-for-loss" => Severity::Warning,
+        "degraded" | "uncertain" | "nearly-full" | "throttled" | "short-for-loss" => {
+            Severity::Warning
+        }
         _ => Severity::Info,
     };
     let has_reason = matches!(state, UNAVAILABLE | "read-only" | "taken" | "uncertain");
@@ -127,7 +130,9 @@ fn entered(pool: &Pool, state: &str) -> Happening {
 fn of_room(pool: &Pool, state: &str) -> Option<String> {
     match state {
         "full" => Some("writes are refused".to_owned()),
-        "nearly-full" => Some(format!("{} are safe to write", ByteSize(pool.safe_to_write_bytes?))),
+        "nearly-full" | "throttled" => {
+            Some(format!("{} are safe to write", ByteSize(pool.safe_to_write_bytes?)))
+        }
         "short-for-loss" => pool.after_loss.as_ref()?.problem.clone(),
         _ => None,
     }
@@ -206,6 +211,17 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
 }
 
 /// A drive on which it found something is given up.
+/// A pool is warned of that will be full within so long.
+const FULL_SOON_SECONDS: u64 = 4 * 3600;
+
+/// It will be full soon, and that was not so before.
+fn of_forecast(before: &Pool, now: &Pool) -> Option<Happening> {
+    let is_soon = |pool: &Pool| pool.full_in_seconds.filter(|left| *left < FULL_SOON_SECONDS);
+    let left = is_soon(now).filter(|_| is_soon(before).is_none())?;
+    let message = format!("pool '{}' is full in {} at the last hour's rate", now.name, Span(left));
+    Some(about(now, Severity::Warning, "pool_full_soon", message))
+}
+
 /// A proof of the ledger that has come to its end since.
 fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
     let verify = now.verify.as_ref().filter(|verify| verify.finished_at.is_some())?;

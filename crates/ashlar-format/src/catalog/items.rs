@@ -11,7 +11,7 @@ use std::time::Duration;
 use ashlar_block::{DriveId, VolumeId};
 use bytes::Bytes;
 
-use super::{Catalog, LayerEntry, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState};
+use super::{Catalog, LayerEntry, Levels, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState};
 use crate::codec::{Malformed, Reader, Writer};
 use crate::fields::{CRITICAL, FieldsError, Kept, put_field, put_kept, take_fields};
 use crate::ids::{Family, Layer, Lsn};
@@ -244,6 +244,7 @@ fn put_settings(w: &mut Writer, settings: &Settings) {
         io_timeout,
         autotrim,
         overcommit,
+        levels,
     } = *settings;
     put_field(w, 1, |w| w.u8(recon_prio));
     put_field(w, 2, |w| w.u64(recon_p99.map_or(0, |target| target.as_micros() as u64)));
@@ -256,6 +257,9 @@ fn put_settings(w: &mut Writer, settings: &Settings) {
     }
     if overcommit {
         put_field(w, 8, |w| w.u8(1));
+    }
+    if levels != Levels::default() {
+        put_field(w, 9, |w| w.u8(levels.warn).u8(levels.throttle).u8(levels.stop));
     }
 }
 
@@ -278,6 +282,7 @@ fn take_settings(
         6 => settings.io_timeout = positive(r.u64()?).map(Duration::from_millis),
         7 => settings.autotrim = r.u8()? != 0,
         8 => settings.overcommit = r.u8()? != 0,
+        9 => settings.levels = Levels { warn: r.u8()?, throttle: r.u8()?, stop: r.u8()? },
         _ => return Ok(false),
     }
     Ok(true)

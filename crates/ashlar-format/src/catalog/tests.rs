@@ -33,6 +33,7 @@ fn catalog() -> Catalog {
             io_timeout: Some(Duration::from_secs(5)),
             autotrim: false,
             overcommit: true,
+            levels: Levels { warn: 70, throttle: 85, stop: 97 },
         },
         scrub: ScrubRecord {
             counted_from: 5,

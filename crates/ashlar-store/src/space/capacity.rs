@@ -12,6 +12,7 @@ use crate::pool::Pool;
 use crate::space::over_limit::Held;
 use crate::space::segments::Segments;
 use crate::space::stripes::{PARTS, Stripes};
+use crate::space::throttle::{little, slowdown, stop_at};
 
 /// How often a write that waits for space looks again.
 const ROOM_POLL: Duration = Duration::from_millis(10);
@@ -75,6 +76,8 @@ pub struct Space {
     pub full: bool,
     /// Not full, and little room is left.
     pub nearly_full: bool,
+    /// Hosts write slower, because little room is left.
+    pub throttled: bool,
     /// What an operator may let hosts have beyond `limit` when the pool is full; nothing once that
     /// is released.
     pub reserve: u64,
@@ -207,7 +210,9 @@ impl<W: World> Pool<W> {
         let free = segments.placeable_data(&drives) * self.column_bytes();
         let (garbage, pending) =
             (written.saturating_sub(live), self.writer.commit.pending_bytes() as u64);
-        let allowed = self.space.over_limit.allowed(limit);
+        let levels = self.catalog.borrow().settings.levels;
+        let stop = stop_at(levels, limit);
+        let allowed = self.space.over_limit.allowed(stop);
         let below_limit = allowed.saturating_sub(live).saturating_sub(pending);
         let room = below_limit.min(self.room_in_segments(free, garbage).saturating_sub(pending));
         let is_stuck = self.is_stuck(&segments, &drives);
@@ -229,7 +234,8 @@ impl<W: World> Pool<W> {
             records: Occupancy { slots: 0, ..data }.bytes(),
             safe_to_write: if takes_none || room < LEAST_WRITE_BYTES { 0 } else { room },
             full,
-            nearly_full: self.space.refusals.is_nearly_full(room, limit) && !full,
+            nearly_full: self.space.refusals.is_nearly_full(room, little(levels, limit)) && !full,
+            throttled: self.slowdown() > 1.0,
             reserve,
             reserve_released,
         }
@@ -341,6 +347,7 @@ impl<W: World> Pool<W> {
         let root = self.checkpoint.roots.newest();
         let lacks_drives =
             drives.len() < root.members.iter().filter(|member| !member.made_good).count();
+        let limit = stop_at(self.catalog.borrow().settings.levels, limit);
         self.space.over_limit.refresh(Held { live, limit, most, lacks_drives });
         self.space.limit_bytes.set(self.space.over_limit.allowed(limit));
         self.space.narrowest_data.set(stripes.narrowest_data() as usize);
@@ -355,6 +362,14 @@ impl<W: World> Pool<W> {
             .get()
             .saturating_sub(live)
             .saturating_sub(self.writer.commit.pending_bytes() as u64)
+    }
+
+    /// How many times as long writes of hosts are to take.
+    pub fn slowdown(&self) -> f64 {
+        let levels = self.catalog.borrow().settings.levels;
+        let live = self.space.segments.borrow().live().bytes() as f64;
+        let may_live = self.space.limit_bytes.get().max(1) as f64;
+        slowdown(levels, f64::from(levels.stop) * live / may_live)
     }
 
     /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than

@@ -5,10 +5,8 @@
 
 use std::cell::Cell;
 
-/// Nearly full is a pool of whose limit less than one of so many parts is left, until there is one
-/// of so many.
-const NEARLY_PART: u64 = 10;
-const NEARLY_NO_MORE_PART: u64 = 8;
+/// A pool that is nearly full is so until a quarter more is left.
+const NO_MORE_PART: u64 = 4;
 
 /// The refusals since writes fitted last.
 #[derive(Default)]
@@ -54,10 +52,11 @@ impl Refusals {
         self.for_segment.get()
     }
 
-    /// Whether little room is left. Not by turns with the contrary where it stays about the same.
-    pub fn is_nearly_full(&self, room: u64, limit: u64) -> bool {
-        let part = if self.is_nearly_full.get() { NEARLY_NO_MORE_PART } else { NEARLY_PART };
-        self.is_nearly_full.set(room < limit / part);
+    /// Whether less than `little` room is left. Not by turns with the contrary where it stays about
+    /// the same.
+    pub fn is_nearly_full(&self, room: u64, little: u64) -> bool {
+        let more = if self.is_nearly_full.get() { little / NO_MORE_PART } else { 0 };
+        self.is_nearly_full.set(room < little + more);
         self.is_nearly_full.get()
     }
 }

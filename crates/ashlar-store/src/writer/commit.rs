@@ -126,15 +126,20 @@ impl<W: World> Pool<W> {
             self.writer.commit.submitted.borrow_mut().push_back(submitted);
             self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() + 1);
             self.notify_if_more();
+            let begun = self.world.now();
             self.finish_batch(appended).await;
+            let ended = self.world.now();
+            self.space.throttle.batch_ended(ended.since(begun), self.slowdown(), ended);
         }
         self.notify_if_more();
     }
 
-    /// While space is short, batches come at the pace of collection. What gives space back does not
-    /// wait.
+    /// While space is short, batches come at the pace of collection, or slower where the pool is
+    /// nearly full. What gives space back does not wait.
     async fn keep_pace(&self) {
-        let wait = self.space.pace.wait(self.world.now());
+        let now = self.world.now();
+        let throttled = self.space.throttle.wait(self.slowdown(), now);
+        let wait = self.space.pace.wait(now).max(throttled);
         if !wait.is_zero()
             && self.writer.commit.claim() == Claim::Host
             && !self.writer.commit.is_stopping()

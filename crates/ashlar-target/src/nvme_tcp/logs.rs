@@ -136,7 +136,7 @@ impl<D: Door> Controller<D> {
     fn smart_log(&self) -> Vec<u8> {
         const DATA_UNIT_BYTES: u64 = 512 * 1000;
         const SECONDS_PER_HOUR: u64 = 3600;
-        let health = self.service.door.health();
+        let health = self.service.door.health(&self.host().nqn);
         let traffic = self.service.target.traffic_totals();
         let mut log = SmartLog::new_zeroed();
         log.critical_warning = warnings_of(&health);

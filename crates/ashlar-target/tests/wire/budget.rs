@@ -194,8 +194,8 @@ impl Door for WeighedDoor {
         self.like.with_namespace(host, nsid, |info, _| with(info, &self.volume))
     }
 
-    fn health(&self) -> HealthFigures {
-        self.like.health()
+    fn health(&self, host: &HostNqn) -> HealthFigures {
+        self.like.health(host)
     }
 
     async fn format(&self, _: &HostNqn, _: Nsid, _: FormatRequest) -> Result<(), IoError> {

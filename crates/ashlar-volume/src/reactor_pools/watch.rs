@@ -156,12 +156,13 @@ async fn part_with<D: Device>(PoolDrive { drive, pool_bytes, .. }: PoolDrive<D>,
 }
 
 fn health(status: &PoolStatus) -> PoolHealth {
-    let space = &status.space;
+    let (space, levels) = (&status.space, status.settings.levels);
     let spare = (space.safe_to_write * 100).checked_div(space.limit).unwrap_or(0);
     PoolHealth {
         spare_percent: spare.min(100) as u8,
+        spare_threshold_percent: levels.stop - levels.warn,
         degraded: status.is_degraded(),
-        read_only: read_only(status).is_some(),
+        read_only: read_only(status).is_some() || space.full,
         media_errors: status.counters.reads.blocks_unrecovered,
         unsafe_shutdowns: status.unclean_starts,
     }

@@ -2,7 +2,10 @@ use std::task::{Context, Wake, Waker};
 
 use futures_util::FutureExt;
 
+use ashlar_block::VolumeUuid;
+
 use super::*;
+use crate::door::AccessList;
 
 const POOL: PoolUuid = PoolUuid([1; 16]);
 
@@ -40,21 +43,64 @@ fn a_change_ends_the_wait_for_it() {
     assert!(changed.now_or_never().is_some());
 }
 
+fn row_of(nsid: u32, pool: u8, host: &str) -> Row {
+    let host = HostNqn::new(host).expect("valid");
+    let info = NamespaceInfo {
+        nsid: Nsid(nsid),
+        uuid: VolumeUuid([nsid as u8; 16]),
+        size_bytes: 1 << 20,
+        lba_bytes: 4096,
+        used_bytes: 0,
+        atomic_write_bytes_max: 4096,
+        atomic_boundary_bytes: 0,
+        write_protected: false,
+        is_ready: true,
+        generation: 0,
+        access: Arc::new(AccessList::Allow([host].into_iter().collect())),
+    };
+    let place = Place { home: ReactorIndex(0), pool: PoolUuid([pool; 16]), volume: VolumeId(nsid) };
+    Row { info, place, used_bytes: Arc::default() }
+}
+
 #[test]
-fn health_is_that_of_the_worst_pool() {
+fn health_is_that_of_the_worst_pool_of_the_hosts() {
     let table = table();
-    let pool = |spare_percent, degraded| PoolHealth {
+    let pool = |spare_percent, spare_threshold_percent, degraded| PoolHealth {
         spare_percent,
+        spare_threshold_percent,
         degraded,
         media_errors: 2,
         ..PoolHealth::default()
     };
-    table.set_health(PoolUuid([1; 16]), pool(80, false));
-    table.set_health(PoolUuid([2; 16]), pool(30, true));
-    let health = table.health();
-    assert_eq!((health.spare_percent, health.degraded, health.media_errors), (30, true, 4));
+    let [one, other, none] = ["nqn.2014-08.a:one", "nqn.2014-08.a:other", "nqn.2014-08.a:none"];
+    table.put([row_of(1, 1, one), row_of(2, 2, one), row_of(3, 1, other)]);
+    table.set_health(PoolUuid([1; 16]), pool(80, 10, false));
+    table.set_health(PoolUuid([2; 16]), pool(30, 25, true));
+    let of = |host: &str| table.health(&HostNqn::new(host).expect("valid"));
+    let health = of(one);
+    assert_eq!((health.spare_percent, health.spare_threshold_percent), (30, 25));
+    assert_eq!((health.degraded, health.media_errors), (true, 4));
+    let health = of(other);
+    assert_eq!((health.spare_percent, health.degraded, health.media_errors), (80, false, 2));
+    assert_eq!(of(none).spare_percent, 100, "it has no volumes");
     table.remove_pool(PoolUuid([2; 16]));
-    assert!(!table.health().degraded);
+    assert!(!of(one).degraded);
+}
+
+#[test]
+fn the_spare_is_that_of_the_pool_closest_to_its_own_threshold() {
+    let table = table();
+    let host = "nqn.2014-08.a:one";
+    table.put([row_of(1, 1, host), row_of(2, 2, host)]);
+    let pool = |spare_percent, spare_threshold_percent| PoolHealth {
+        spare_percent,
+        spare_threshold_percent,
+        ..PoolHealth::default()
+    };
+    table.set_health(PoolUuid([1; 16]), pool(20, 5));
+    table.set_health(PoolUuid([2; 16]), pool(40, 50));
+    let health = table.health(&HostNqn::new(host).expect("valid"));
+    assert_eq!((health.spare_percent, health.spare_threshold_percent), (40, 50), "it is low");
 }
 
 struct Task;

@@ -192,6 +192,13 @@ the paths of the drives do not matter.")]
   overcommit=off      on: volumes may be promised more than is formatted
                       (set-capacity); the pool may be full before they are
                       [default: off]
+  warn=90             how far what may live is used, in percent, when the pool
+                      says nearly-full, and hosts' SMART logs that spare is low
+                      [default: 90]
+  throttle=95         the same when hosts begin to write slower, by a factor
+                      for each percent, up to 32 times; 100: never
+                      [default: 95]
+  stop=100            the same when new data is refused [default: 100]
 Examples:
   ashlar pool set tank recon-prio=10
   ashlar pool set tank recon-p99=2ms

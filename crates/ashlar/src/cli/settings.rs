@@ -4,7 +4,7 @@ use anyhow::{Context, bail, ensure};
 use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_SECONDS_MAX};
 
 /// All that there are, by their names.
-pub const SETTINGS: [&str; 8] = [
+pub const SETTINGS: [&str; 11] = [
     "recon-prio",
     "recon-p99",
     "scrub-prio",
@@ -13,6 +13,9 @@ pub const SETTINGS: [&str; 8] = [
     "io-timeout",
     "autotrim",
     "overcommit",
+    "warn",
+    "throttle",
+    "stop",
 ];
 
 /// What is to change. Each setting at most once.
@@ -33,6 +36,9 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
             "io-timeout" => set(&mut change.io_timeout_seconds, name, timeout(name, value)?)?,
             "autotrim" => set(&mut change.autotrim, name, on_or_off(name, value)?)?,
             "overcommit" => set(&mut change.overcommit, name, on_or_off(name, value)?)?,
+            "warn" => set(&mut change.warn_percent, name, level(name, value)?)?,
+            "throttle" => set(&mut change.throttle_percent, name, level(name, value)?)?,
+            "stop" => set(&mut change.stop_percent, name, level(name, value)?)?,
             _ => bail!("'{name}' is not a setting: there are {}", SETTINGS.join(", ")),
         }
     }
@@ -47,6 +53,15 @@ fn set<T>(place: &mut Option<T>, name: &str, value: T) -> anyhow::Result<()> {
 fn priority(name: &str, value: &str) -> anyhow::Result<u8> {
     let prio = value.parse().ok().filter(|prio| (1..=100).contains(prio));
     prio.with_context(|| format!("{name}={value} cannot be: choose 1 to 100 percent of the time"))
+}
+
+/// How far what may live is used.
+fn level(name: &str, value: &str) -> anyhow::Result<u8> {
+    let percent = value.strip_suffix('%').unwrap_or(value);
+    let level = percent.parse().ok().filter(|level| (1..=100).contains(level));
+    level.with_context(|| {
+        format!("{name}={value} cannot be: choose 1 to 100 percent of what may live")
+    })
 }
 
 fn on_or_off(name: &str, value: &str) -> anyhow::Result<bool> {

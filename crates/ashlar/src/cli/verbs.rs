@@ -4,7 +4,7 @@ use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
     CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
-    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
+    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
 };
 use hyper::Method;
 use serde::Serialize;

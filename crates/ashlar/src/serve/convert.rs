@@ -86,6 +86,9 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
         autotrim: Some(settings.autotrim),
         overcommit: Some(settings.overcommit),
+        warn_percent: Some(settings.levels.warn),
+        throttle_percent: Some(settings.levels.throttle),
+        stop_percent: Some(settings.levels.stop),
         counters: Some(counters(status)),
         after_loss: status.worst_loss.map(room::after_loss),
         zero_bytes: Some(status.capacity.promised.saturating_sub(logical)),
@@ -164,7 +167,7 @@ type OfPool = fn(&PoolLook<'_>) -> bool;
 type OfDrive = fn(&DriveReport) -> bool;
 
 /// How an open pool may be, in the order in which it is said, and when it is so.
-const POOL_STATES: [(&str, OfPool); 17] = [
+const POOL_STATES: [(&str, OfPool); 18] = [
     ("online", |it| !it.is_read_only && !it.is_degraded),
     ("degraded", |it| it.is_degraded),
     ("rebuilding", |it| it.is_degraded && it.goes_on()),
@@ -184,6 +187,7 @@ const POOL_STATES: [(&str, OfPool); 17] = [
     ("taken", |it| it.report.status.taken_by.is_some()),
     ("uncertain", |it| it.report.status.is_uncertain),
     ("nearly-full", |it| it.report.status.space.nearly_full && !it.is_read_only),
+    ("throttled", |it| it.report.status.space.throttled && !it.is_read_only),
     ("short-for-loss", |it| {
         it.report.status.worst_loss.is_some_and(|worst| worst.is_short_of_room)
     }),

@@ -2,7 +2,7 @@
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{
-    Capacity, Drive, DriveOfPool, Grow, InUseElsewhere, LostByPool, NoAnswer, OlderCopy,
+    Capacity, Drive, DriveOfPool, Grow, InUseElsewhere, Levels, LostByPool, NoAnswer, OlderCopy,
     OverPromised, Trim,
 };
 use ashlar_block::{Cause, IoError};
@@ -57,7 +57,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
-        Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } => of_room(error),
+        Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
         NodeError::Size(_) => (Invalid, "invalid_size"),
         NodeError::Shrinks { .. } => (Conflict, "shrinks"),
         NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
@@ -85,6 +85,7 @@ fn of_room(error: &NodeError) -> (ErrorKind, &'static str) {
         Capacity { error, .. } => of_capacity(error),
         OverPromised { .. } => (Conflict, "over_promised"),
         Grow(_) => (Conflict, "cannot_grow"),
+        Levels(_) => (Invalid, "invalid_setting"),
         _ => (Conflict, "no_drive_discards"),
     }
 }

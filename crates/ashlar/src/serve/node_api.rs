@@ -21,6 +21,7 @@ use super::convert::Known;
 use super::deaths::Deaths;
 use super::errors::api_error;
 use super::finder::{Finder, Wanted};
+use super::forecast::Forecast;
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
@@ -60,6 +61,7 @@ struct Shared {
     remembered: Mutex<Remembered>,
     finder: Finder,
     openers: Openers,
+    forecast: Mutex<Forecast>,
     deaths: Deaths,
     stops: Stops,
     /// How long a pool that is opened waits for members that it counts on.
@@ -100,6 +102,7 @@ impl ServedNode {
             remembered: Mutex::new(remembered),
             finder,
             openers: Openers::default(),
+            forecast: Mutex::default(),
             deaths,
             stops,
             member_wait: config.member_wait,
@@ -220,6 +223,10 @@ impl Shared {
         let memory = self.memory();
         let mut pools: Vec<Pool> =
             reports.iter().map(|report| self.pool_with(report, &memory)).collect();
+        self.forecast
+            .lock()
+            .expect("no holder of the lock panics")
+            .keep(|pool| reports.iter().any(|report| report.status.uuid == pool));
         // One that has just been opened may not be remembered as that yet.
         let is_closed = |pool: &PoolState| {
             reports.iter().all(|report| report.status.uuid.to_string() != pool.uuid)
@@ -245,10 +252,19 @@ impl Shared {
 
     fn pool_with(&self, report: &PoolReport, memory: &Memory) -> Pool {
         let snapshot = self.finder.snapshot();
-        convert::pool(
-            report,
-            &Known { memory, places: snapshot.pools.get(&report.status.uuid.to_string()) },
-        )
+        let places = snapshot.pools.get(&report.status.uuid.to_string());
+        let pool = convert::pool(report, &Known { memory, places });
+        Pool { full_in_seconds: self.full_in_seconds(report, &pool), ..pool }
+    }
+
+    /// How long it is until the pool is full, if anybody can say.
+    fn full_in_seconds(&self, report: &PoolReport, pool: &Pool) -> Option<u64> {
+        let status = &report.status;
+        let room_bytes = pool.safe_to_write_bytes.filter(|_| report.read_only().is_none())?;
+        let mut forecast = self.forecast.lock().expect("no holder of the lock panics");
+        let (now, live_bytes) = (self.start.elapsed(), status.space.live);
+        let left = forecast.time_to_full(status.uuid, now, live_bytes, room_bytes)?;
+        Some(left.as_secs())
     }
 
     async fn inspect_drive(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {

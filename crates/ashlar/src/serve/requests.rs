@@ -70,6 +70,9 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         io_timeout_seconds,
         autotrim,
         overcommit,
+        warn_percent,
+        throttle_percent,
+        stop_percent,
     } = request;
     let interval = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
     let target = |micros: u64| (micros > 0).then(|| Duration::from_micros(micros));
@@ -82,6 +85,9 @@ pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
         io_timeout: io_timeout_seconds.map(interval),
         autotrim,
         overcommit,
+        warn: warn_percent,
+        throttle: throttle_percent,
+        stop: stop_percent,
     })
 }
 

@@ -39,6 +39,6 @@ fn a_refusal_is_over_once_what_was_refused_is_done() {
 #[test]
 fn a_pool_is_not_nearly_full_by_turns() {
     let refusals = Refusals::default();
-    let said = [200, 99, 110, 124, 125, 110, 99].map(|room| refusals.is_nearly_full(room, 1000));
+    let said = [200, 99, 110, 124, 125, 110, 99].map(|room| refusals.is_nearly_full(room, 100));
     assert_eq!(said, [false, true, true, true, false, false, true]);
 }

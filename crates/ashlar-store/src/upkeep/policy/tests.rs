@@ -30,6 +30,7 @@ fn calm() -> Wants {
         rebuild_turn: false,
         victim: None,
         scrub: false,
+        verify: false,
         rebalance: false,
     }
 }
@@ -166,6 +167,18 @@ fn hosts_wait_for_what_comes_back_once_a_slow_batch_is_published() {
     assert_eq!(choose(&with(waiting.clone(), |it| it.sweep.counts_are_inexact = true)), Task::Rest);
     assert_eq!(choose(&with(waiting.clone(), |it| it.room.reclaimable = 1)), Task::Checkpoint);
     assert_eq!(choose(&with(waiting, |it| it.checkpoint.replay_bytes = MUCH)), Task::Checkpoint);
+}
+
+/// It has a share of the time of its own, and would wait for ever in a pool that is busy.
+#[test]
+fn a_proof_of_the_ledger_goes_on_in_a_busy_pool_but_not_before_what_hosts_wait_for() {
+    let busy = with(calm(), |it| it.victim = Some(SegmentId(4)));
+    assert_eq!(choose(&with(busy.clone(), |it| it.verify = true)), Task::Verify);
+    let urgent = with(busy, |it| {
+        it.verify = true;
+        it.checkpoint.drive_lost = true;
+    });
+    assert_eq!(choose(&urgent), Task::Checkpoint);
 }
 
 /// Seed 910001896: while hosts waited for a slow batch, upkeep rested until the time of a scrub

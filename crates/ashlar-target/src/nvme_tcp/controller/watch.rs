@@ -51,7 +51,7 @@ impl Seen {
             namespaces: namespaces.iter().map(|info| (info.nsid.0, info.generation)).collect(),
             // The generation counter is left out: it changes with more than the entries.
             discovery_log: controller.discovery_log(0),
-            warnings: warnings_of(&controller.service.door.health()),
+            warnings: warnings_of(&controller.service.door.health(&controller.host().nqn)),
         }
     }
 }

@@ -19,6 +19,9 @@ fn settings_are_read() {
         io_timeout_seconds: Some(5),
         autotrim: Some(false),
         overcommit: Some(true),
+        warn_percent: Some(70),
+        throttle_percent: Some(80),
+        stop_percent: Some(95),
     };
     let given = [
         "recon-prio=1",
@@ -29,6 +32,9 @@ fn settings_are_read() {
         "io-timeout=5s",
         "autotrim=off",
         "overcommit=on",
+        "warn=70",
+        "throttle=80",
+        "stop=95%",
     ];
     assert_eq!(parsed(&given).unwrap(), all);
     assert_eq!(given.map(|setting| setting.split('=').next().expect("a name")), SETTINGS);

@@ -1,5 +1,6 @@
 //! The ledger of a pool, and what a proof of it has come to.
 
+use ashlar_control::Span;
 use ashlar_control::types::{Pool, VerifiedFigure, Volume};
 
 use super::grid::{Kind, Text, sheet, table};
@@ -32,7 +33,13 @@ fn rows(pool: &Pool) -> Vec<(&'static str, String)> {
         ("of all that drives give", known(pool.raw_bytes, size)),
         ("safe to write at that ratio", known(pool.safe_at_ratio_bytes, size)),
         ("safe to write at worst (1:1)", known(pool.safe_at_worst_bytes, size)),
+        ("full at the last hour's rate", known(pool.full_in_seconds, in_so_long)),
     ]
+}
+
+/// `in 3h 20m`.
+pub(super) fn in_so_long(seconds: u64) -> String {
+    format!("in {}", Span(seconds))
 }
 
 fn of_volumes(volumes: &[Volume]) -> String {

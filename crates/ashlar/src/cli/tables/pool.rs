@@ -6,6 +6,7 @@ use ashlar_block::printable;
 use ashlar_control::Span;
 use ashlar_control::types::{AfterLoss, Pool, PoolCounters, Spare};
 
+use super::capacity::in_so_long;
 use super::drives::drives_of_pool;
 use super::grid::sheet;
 use super::{done, drives_lost_by, known, moving, or_dash, ratio, scrubbed, size, yes_or_no};
@@ -38,7 +39,7 @@ pub fn pool(pool: &Pool) -> String {
 }
 
 /// How much there is, and how much of it is used.
-fn room(pool: &Pool) -> [(&'static str, String); 16] {
+fn room(pool: &Pool) -> [(&'static str, String); 17] {
     let reserve = match pool.reserve_released {
         Some(true) => "released".to_owned(),
         _ => known(pool.reserve_bytes, size),
@@ -51,6 +52,7 @@ fn room(pool: &Pool) -> [(&'static str, String); 16] {
         ("garbage to reclaim", known(pool.garbage_bytes, size)),
         ("free segments", known(pool.free_bytes, size)),
         ("safe to write", known(pool.safe_to_write_bytes, size)),
+        ("full at the last hour's rate", known(pool.full_in_seconds, in_so_long)),
         ("survives one loss", known(pool.after_loss.as_ref(), survives)),
         ("reserve", reserve),
         ("full", known(pool.out_of_space, yes_or_no)),
@@ -68,8 +70,9 @@ fn formatted((bytes, ratio): (u64, f64)) -> String {
 }
 
 /// What an operator has chosen.
-fn settings(pool: &Pool) -> [(&'static str, String); 4] {
+fn settings(pool: &Pool) -> [(&'static str, String); 5] {
     [
+        ("warns, throttles, stops at", levels(pool)),
         (
             "rebuild's share of the time",
             known(pool.recon_prio_percent.zip(pool.recon_p99_us), share_of_rebuild),
@@ -123,6 +126,11 @@ fn gives_up_after((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
     } else {
         reasons.join(", or ")
     }
+}
+
+fn levels(pool: &Pool) -> String {
+    let levels = [pool.warn_percent, pool.throttle_percent, pool.stop_percent];
+    levels.map(|level| known(level, |percent| format!("{percent} %"))).join(", ")
 }
 
 fn share_of_rebuild((prio_percent, p99_us): (u8, u64)) -> String {

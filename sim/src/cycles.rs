@@ -1,0 +1,95 @@
+//! A pool that is filled until it refuses, trimmed and filled again, time after time: what is given
+//! back comes back, all of it, and writes go on by themselves.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use ashlar_block::{BLOCK_BYTES, Cause, Clock, IoError, Lba, VolumeId};
+use ashlar_store::{Options, VerifyState};
+
+use crate::good::{Good, GoodDrives, Load, Next, noisy_blocks};
+
+const CHUNK_BYTES: u32 = 64 << 10;
+const DRIVES: usize = 4;
+const WRITE_BLOCKS: u64 = 8;
+const WRITE_BYTES: u64 = WRITE_BLOCKS * BLOCK_BYTES as u64;
+/// Writes outstanding.
+const DEPTH: u64 = 4;
+/// More than fits into any of these pools, in writes.
+const VOLUME_WRITES: u64 = 4096;
+/// How often the ledger is proved.
+const PROVED_ONCE_IN: u64 = 25;
+/// What counts of the first fill may be lacking later: maps and open segments are not the same each
+/// time.
+const LACKING_PART: u64 = 20;
+
+/// Writes in order from `from` on until a write is refused: how many were taken.
+async fn fill(good: &Good, id: VolumeId, from: u64) -> Result<u64, String> {
+    let nth = Rc::new(Cell::new(from));
+    let count = nth.clone();
+    let next: Next = Rc::new(move |_| Lba(count.replace(count.get() + 1) * WRITE_BLOCKS));
+    let data = noisy_blocks(WRITE_BLOCKS);
+    let load = Load { writes: VOLUME_WRITES - from, outstanding: DEPTH, next, data };
+    match good.write(id, load).await {
+        Err(error) if error.cause == Cause::CapacityExceeded => Ok(nth.get()),
+        other => Err(format!("a fill without an end: {other:?}")),
+    }
+}
+
+async fn in_full_pool(good: &Good, id: VolumeId, end: u64) -> Result<(), IoError> {
+    good.pool.read(id, Lba(good.world.below(end) * WRITE_BLOCKS), WRITE_BLOCKS as usize).await?;
+    // Zeros, the sizes of volumes and other volumes are changed as ever.
+    good.pool.zero(id, Lba(VOLUME_WRITES * WRITE_BLOCKS - 1), 1).await?;
+    let other = good.pool.create_volume(16, true, Default::default()).await?;
+    good.pool.resize_volume(other, 8).await?;
+    good.pool.delete_volume(other).await
+}
+
+async fn prove(good: &Good) -> Result<(), String> {
+    good.pool.start_verify().map_err(|error| error.to_string())?;
+    loop {
+        let report = good.pool.status().verify.expect("one was begun");
+        match report.state {
+            VerifyState::Running => good.world.sleep(std::time::Duration::from_millis(50)).await,
+            VerifyState::Proven => return Ok(()),
+            other => return Err(format!("{other:?}: {:?}", report.wrong)),
+        }
+    }
+}
+
+/// Fills, is refused, trims a part and fills again, so many times. Returns how much the pool took
+/// in the first cycle, and how much at least in each later one.
+pub fn cycles(chunks: u64, cycles: u64) -> Result<(u64, u64), String> {
+    let drives = GoodDrives { count: DRIVES, chunks, chunk_bytes: CHUNK_BYTES };
+    drives.run(Options::default(), async move |good| {
+        let id = good.make_volume(VOLUME_WRITES * WRITE_BLOCKS, true).await?;
+        let first = fill(&good, id, 0).await?;
+        let mut least = first;
+        let mut end = first;
+        for cycle in 0..cycles {
+            in_full_pool(&good, id, end)
+                .await
+                .map_err(|error| format!("cycle {cycle}, while it is full: {error}"))?;
+            // All of it now and then, else the end of it.
+            let keep = if cycle % 10 == 0 { 0 } else { end - 1 - good.world.below(end / 4) };
+            let blocks = (VOLUME_WRITES - keep) * WRITE_BLOCKS;
+            let trimmed = good.pool.zero(id, Lba(keep * WRITE_BLOCKS), blocks).await;
+            trimmed.map_err(|error| format!("cycle {cycle}, a trim: {error}"))?;
+            end = fill(&good, id, keep).await.map_err(|why| format!("cycle {cycle}: {why}"))?;
+            least = least.min(end);
+            if cycle % PROVED_ONCE_IN == 0 {
+                prove(&good).await.map_err(|why| format!("cycle {cycle}: {why}"))?;
+            }
+        }
+        Ok((first * WRITE_BYTES, least * WRITE_BYTES))
+    })
+}
+
+/// In pools of 100 to 400 segments.
+#[test]
+fn what_is_trimmed_can_be_written_again_in_each_of_500_cycles() {
+    for chunks in [96, 160, 400] {
+        let (first, least) = cycles(chunks, 500).unwrap_or_else(|why| panic!("{chunks}: {why}"));
+        assert!(least >= first - first / LACKING_PART, "{chunks}: {first} bytes, then {least}");
+    }
+}
