@@ -5,9 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-#[cfg(test)]
-use ashlar_block::{BLOCK_BYTES, XorShift};
-use ashlar_block::{Clock, IoError, Lba, Nanos, Spawn, VolumeId};
+use ashlar_block::{BLOCK_BYTES, Clock, IoError, Lba, Nanos, Spawn, VolumeId, XorShift};
 use ashlar_raid::Level;
 use ashlar_store::{NewPool, Options, create};
 use bytes::Bytes;
@@ -141,7 +139,6 @@ pub fn drives(world: &SimWorld, platters: &[SharedPlatter]) -> Vec<SimDrive> {
 }
 
 /// A block that does not compress in its first bytes; the others are zeros.
-#[cfg(test)]
 pub fn noisy_block(seed: u64, noise_bytes: usize) -> Bytes {
     let mut rng = XorShift::new(seed);
     let mut block = vec![0; BLOCK_BYTES];
@@ -152,7 +149,6 @@ pub fn noisy_block(seed: u64, noise_bytes: usize) -> Bytes {
 }
 
 /// So many blocks that do not compress, each of them different.
-#[cfg(test)]
 pub fn noisy_blocks(count: u64) -> Bytes {
     (0..count).flat_map(|block| noisy_block(block + 1, BLOCK_BYTES)).collect()
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{Cause, Clock, IoError, Lba, Nanos, Spawn, VolumeId};
-use ashlar_store::{OpenError, Settings};
+use ashlar_store::OpenError;
 use futures_util::future::join_all;
 
 use crate::content::{Sort, content_of};
@@ -209,27 +209,7 @@ impl Run {
     }
 
     pub async fn choose_settings(&self, pool: &Pool) -> Result<(), String> {
-        let Plan {
-            recon_prio,
-            recon_p99,
-            scrub_prio,
-            fault_threshold,
-            io_timeout,
-            autotrim,
-            levels,
-            ..
-        } = *self.plan;
-        let wanted = Settings {
-            recon_prio,
-            recon_p99,
-            scrub_prio,
-            scrub_interval: None,
-            fault_threshold,
-            io_timeout,
-            autotrim,
-            overcommit: false,
-            levels,
-        };
+        let wanted = self.plan.settings();
         if pool.settings() == wanted {
             return Ok(());
         }

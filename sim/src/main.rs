@@ -4,6 +4,7 @@ mod amplification;
 mod check;
 mod content;
 mod coverage;
+mod cycles;
 mod drive;
 mod drives;
 mod fault;
@@ -68,6 +69,10 @@ struct Arguments {
     /// hardly drawn.
     #[arg(long)]
     coverage: bool,
+    /// Fill pools of three sizes on good drives until they refuse, trim and fill them again instead,
+    /// so many times.
+    #[arg(long)]
+    cycles: Option<u64>,
     /// Measure write amplification instead, on good drives.
     #[arg(long)]
     amplification: bool,
@@ -143,6 +148,9 @@ fn main() -> anyhow::Result<()> {
         return scenario::run(seed, arguments.plan())
             .map(|outcome| println!("{outcome:#?}"))
             .map_err(anyhow::Error::msg);
+    }
+    if let Some(count) = arguments.cycles {
+        return cycles::in_all_sizes(count).map_err(anyhow::Error::msg);
     }
     if arguments.amplification {
         return report_amplification(&arguments);
@@ -369,8 +377,6 @@ fn report_corruption(outcome: &Outcome) {
 
 #[cfg(test)]
 mod cramped;
-#[cfg(test)]
-mod cycles;
 #[cfg(test)]
 mod emptied;
 #[cfg(test)]

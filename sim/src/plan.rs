@@ -302,6 +302,21 @@ impl Plan {
         }
     }
 
+    /// What an operator chooses.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            recon_prio: self.recon_prio,
+            recon_p99: self.recon_p99,
+            scrub_prio: self.scrub_prio,
+            scrub_interval: None,
+            fault_threshold: self.fault_threshold,
+            io_timeout: self.io_timeout,
+            autotrim: self.autotrim,
+            overcommit: false,
+            levels: self.levels,
+        }
+    }
+
     /// How the pool is opened.
     pub fn options(&self) -> Options {
         Options {

@@ -262,9 +262,9 @@ async fn trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
     node.trim(pool).await.map(Json)
 }
 
-/// Begins to prove the ledger, unless that goes on: Ashlar walks over all that the maps name, counts
-/// it anew and compares, while hosts go on. The pool's `verify` tells how far it is, and what it has
-/// found. Who restarts the daemon has to ask again.
+/// Begins to prove the ledger, unless that goes on: Ashlar walks over all that the maps name,
+/// counts it anew and compares, while hosts go on. The pool's `verify` tells how far it is, and
+/// what it has found. Who restarts the daemon has to ask again.
 #[utoipa::path(post, path = "/pools/{pool}/verify", params(("pool" = String, Path)),
     responses((status = 200, body = Pool), (status = "4XX", body = ErrorBody)))]
 async fn verify(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {

@@ -14,7 +14,7 @@ mod verify;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
-pub use pools::{AfterLoss, ImportPool, RenamePool, SetCapacity};
+pub use pools::{AfterLoss, ImportPool, Obstacle, PoolCounters, Progress, RenamePool, SetCapacity};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 pub use verify::{VerifiedFigure, Verify};
@@ -89,9 +89,9 @@ pub struct Pool {
     /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
     /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
     /// drives say now whose it is: reads and writes wait), `nearly-full` (what may live is used to
-    /// `warn_percent`), `throttled` (to `throttle_percent`: hosts write slower, the more so the less
-    /// is left), `short-for-loss` (if one more drive were lost, new data would be refused for
-    /// lack of room: see `after_loss`), `full` (writes were refused for lack of room, and would be
+    /// `warn_percent`), `throttled` (to `throttle_percent`: hosts write slower), `short-for-loss`
+    /// (if one more drive were lost, new data would be refused for lack of room: see `after_loss`),
+    /// `full` (writes were refused for lack of room, and would be
     /// still), `out-of-room` (the file system under a file-backed drive is full: writes are
     /// refused), `opening` (its drives are looked for or read), `unavailable`, `volatile`.
     pub states: Vec<String>,
@@ -142,9 +142,9 @@ pub struct Pool {
     /// `read-only` or `out-of-room`. While it is `full`, writes of less than that still fit.
     pub safe_to_write_bytes: Option<u64>,
     /// What hosts can surely write now, whatever it is: noise is stored as it is.
-    pub safe_at_worst_bytes: Option<u64>,
+    pub safe_noise_bytes: Option<u64>,
     /// What hosts can write now if it compresses as what is stored. Null: nothing is stored.
-    pub safe_at_ratio_bytes: Option<u64>,
+    pub safe_alike_bytes: Option<u64>,
     /// Seconds until it is full at the last hour's rate. Null: nobody can say, it does not grow, or
     /// that is months away.
     pub full_in_seconds: Option<u64>,
@@ -177,8 +177,8 @@ pub struct Pool {
     /// The trim that goes on, or else the last one since the daemon was started; null if there was
     /// none.
     pub trim: Option<Trim>,
-    /// The proof of the ledger that goes on, or else the last one since the daemon was started; null
-    /// if there was none.
+    /// The proof of the ledger that goes on, or else the last one since the daemon was started;
+    /// null if there was none.
     pub verify: Option<Verify>,
     /// Part of the time that rebuilds and rebalances may have, in percent.
     pub recon_prio_percent: Option<u8>,
@@ -205,73 +205,6 @@ pub struct Pool {
     pub stop_percent: Option<u8>,
     /// What has happened since it was opened.
     pub counters: Option<PoolCounters>,
-}
-
-/// How far a rebuild or a rebalance is.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Progress {
-    /// Part that is done, by this daemon and those before it.
-    pub done_percent: f64,
-    /// Bytes of columns that are to be restored, or to be elsewhere.
-    pub left_bytes: u64,
-    /// Seconds until it is done, if it goes on as in the last half minute. Null: it has only begun,
-    /// or was begun anew by a start.
-    pub eta_seconds: Option<u64>,
-    /// What keeps it from going on. Null: nothing.
-    pub obstacle: Option<Obstacle>,
-}
-
-/// Why nothing is moved, though there is something to be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Obstacle {
-    /// There is no room where it could go. It goes on by itself once there is.
-    NoRoom,
-    /// It cannot be read from the drives that are left. It is tried again from time to time.
-    Unreadable,
-}
-
-/// What has happened in a pool since it was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct PoolCounters {
-    /// Blocks that hosts have written.
-    pub blocks_written: u64,
-    /// Blocks that hosts have read.
-    pub blocks_read: u64,
-    /// Bytes that the written blocks took after compression.
-    pub stored_bytes: u64,
-    /// Bytes written to drives in all.
-    pub drive_written_bytes: u64,
-    /// Blocks moved by garbage collection.
-    pub blocks_moved: u64,
-    /// Segments reclaimed.
-    pub segments_collected: u64,
-    /// Columns of segments that were on lost drives and are on others now.
-    pub columns_restored: u64,
-    /// Columns of segments that went to other drives for a rebalance.
-    pub columns_moved: u64,
-    /// Checkpoints.
-    pub checkpoints: u64,
-    /// Pages of the map that were not in memory and had to be read from drives.
-    pub map_pages_read: u64,
-    /// Blocks read from parity because a drive could not be read.
-    pub blocks_reconstructed: u64,
-    /// Blocks that were reconstructed because a drive is slow.
-    pub blocks_spared: u64,
-    /// Blocks that a drive gave wrong, and that were read right all the same.
-    pub wrong_blocks_corrected: u64,
-    /// Sectors that were wrong or unreadable and have been repaired.
-    pub sectors_repaired: u64,
-    /// Those of them that a read has found, and no scrub.
-    pub sectors_healed: u64,
-    /// Bytes of free space that drives were told of.
-    pub trimmed_bytes: u64,
-    /// Times that a drive has refused that.
-    pub trims_refused: u64,
-    /// Blocks that could not be read right.
-    pub blocks_unrecovered: u64,
-    /// Starts that found no clean end before them, since the pool was made.
-    pub unclean_starts: u64,
 }
 
 /// A member of a pool.

@@ -22,6 +22,10 @@ pub mod opcode {
     pub const KEEP_ALIVE: u8 = 0x18;
     /// Format NVM.
     pub const FORMAT_NVM: u8 = 0x80;
+    /// Set a feature of ScaleFlux's drives: see [`crate::log::scaleflux`].
+    pub const SCALEFLUX_SET_FEATURE: u8 = 0xd5;
+    /// Get one.
+    pub const SCALEFLUX_GET_FEATURE: u8 = 0xd6;
 }
 
 /// Identify (section 5.1.13).
@@ -116,6 +120,18 @@ pub enum AdminCommand {
     KeepAlive,
     /// Formats a namespace.
     Format(FormatNvm),
+    /// Reads a setting of ScaleFlux's drives.
+    GetScaleFluxFeature {
+        /// Which.
+        feature: u32,
+    },
+    /// Changes one.
+    SetScaleFluxFeature {
+        /// Which.
+        feature: u32,
+        /// To what.
+        value: u32,
+    },
 }
 
 const RETAIN_EVENT: u32 = 1 << 15;
@@ -152,6 +168,12 @@ impl AdminCommand {
             },
             opcode::KEEP_ALIVE => AdminCommand::KeepAlive,
             opcode::FORMAT_NVM => AdminCommand::Format(parse_format(sqe)),
+            opcode::SCALEFLUX_GET_FEATURE => {
+                AdminCommand::GetScaleFluxFeature { feature: sqe.cdw(10) }
+            }
+            opcode::SCALEFLUX_SET_FEATURE => {
+                AdminCommand::SetScaleFluxFeature { feature: sqe.cdw(10), value: sqe.cdw(11) }
+            }
             _ => return Err(Rejection::opcode()),
         })
     }
@@ -177,6 +199,11 @@ impl AdminCommand {
                 sqe.set_cdw(10, u32::from(queue_id) | u32::from(cid.0) << 16);
             }
             AdminCommand::Format(format) => put_format(&mut sqe, &format),
+            AdminCommand::GetScaleFluxFeature { feature } => sqe.set_cdw(10, feature),
+            AdminCommand::SetScaleFluxFeature { feature, value } => {
+                sqe.set_cdw(10, feature);
+                sqe.set_cdw(11, value);
+            }
             AdminCommand::AsyncEventRequest | AdminCommand::KeepAlive => {}
         }
         sqe
@@ -193,6 +220,8 @@ impl AdminCommand {
             AdminCommand::Abort { .. } => opcode::ABORT,
             AdminCommand::KeepAlive => opcode::KEEP_ALIVE,
             AdminCommand::Format(_) => opcode::FORMAT_NVM,
+            AdminCommand::GetScaleFluxFeature { .. } => opcode::SCALEFLUX_GET_FEATURE,
+            AdminCommand::SetScaleFluxFeature { .. } => opcode::SCALEFLUX_SET_FEATURE,
         }
     }
 }

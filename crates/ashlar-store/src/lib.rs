@@ -55,7 +55,7 @@ pub use members::restore::{RestoreError, label_to_restore, restore_label};
 pub use members::{FoundDrive, OPEN_ANSWER_MAX, OpenPolicy, read_roots};
 pub use recovery::{OpenError, Opened};
 pub use space::after_loss::{AfterLoss, WorstLoss};
-pub use space::capacity::Space;
+pub use space::capacity::{Space, Uses};
 pub use space::promises::{
     Capacity, CapacityError, Factor, OverPromised, ParseFactorError, WantedCapacity,
 };

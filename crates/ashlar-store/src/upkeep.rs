@@ -37,6 +37,9 @@ use policy::{Task, Wants, choose};
 use state::Audited;
 pub(crate) use state::UpkeepState;
 
+/// When upkeep looks again at the soonest where it found nothing to do.
+const LOOK_MIN: Duration = Duration::from_millis(1);
+
 /// How often writes that found no room under a file-backed drive are repeated.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
 
@@ -249,12 +252,15 @@ impl<W: World> Pool<W> {
     async fn rest(&self, was: &Wants) {
         let failed = pin!(self.array.changed());
         let ready = async {
+            // The clock on the wall may have been set since, by which scrubs are due: upkeep must
+            // not look for ever at once.
+            let scrub = self.scrub_waits().map(|wait| wait.max(LOOK_MIN));
             // One that was due and not begun has no room.
             let sweep = if was.sweep.is_quiet { None } else { self.sweep_waits() };
             match [
                 self.rebuild_waits(was.rebuild.task.is_some()),
                 self.rebalance_waits(),
-                self.scrub_waits(),
+                scrub,
                 self.verify_waits(),
                 sweep,
             ]

@@ -56,6 +56,7 @@ mod target;
 mod ticket;
 mod traffic;
 mod transfer;
+mod vendor;
 mod visits;
 
 pub use limits::{Limits, LimitsError};

@@ -131,6 +131,57 @@ pub struct HealthFigures {
     pub unsafe_shutdowns: u64,
     /// Starts.
     pub power_cycles: u64,
+    /// What there is to say of room.
+    pub space: SpaceFigures,
+}
+
+/// Figures of the room of pools, and of what was done there since they were opened. In bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpaceFigures {
+    /// What holds data: after redundancy, over-provisioning and reserve.
+    pub provisioned: u64,
+    /// What of it lives.
+    pub live: u64,
+    /// What can surely be stored now.
+    pub safe_to_write: u64,
+    /// What volumes may be promised.
+    pub formatted: u64,
+    /// What hosts have written and is there.
+    pub written: u64,
+    /// What that takes after compression.
+    pub stored: u64,
+    /// What hosts have written in all.
+    pub host_written: u64,
+    /// What drives have been given in all.
+    pub drives_written: u64,
+    /// New data is refused.
+    pub is_full: bool,
+    /// Blocks that were wrong or not readable, and that parity has restored.
+    pub blocks_restored: u64,
+    /// Blocks that drives gave wrong.
+    pub blocks_wrong: u64,
+    /// Reads that drives refused.
+    pub reads_refused: u64,
+    /// Drives that were given up.
+    pub drives_failed: u64,
+}
+
+impl std::ops::AddAssign for SpaceFigures {
+    fn add_assign(&mut self, more: Self) {
+        self.provisioned += more.provisioned;
+        self.live += more.live;
+        self.safe_to_write += more.safe_to_write;
+        self.formatted += more.formatted;
+        self.written += more.written;
+        self.stored += more.stored;
+        self.host_written += more.host_written;
+        self.drives_written += more.drives_written;
+        self.is_full |= more.is_full;
+        self.blocks_restored += more.blocks_restored;
+        self.blocks_wrong += more.blocks_wrong;
+        self.reads_refused += more.reads_refused;
+        self.drives_failed += more.drives_failed;
+    }
 }
 
 /// What NVMe's Format asks for.

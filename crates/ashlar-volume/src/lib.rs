@@ -39,7 +39,7 @@ pub use attributes::{Attributes, HOSTS_MAX};
 pub use dispatcher::{Dispatcher, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid,
-    SubsystemInfo, VolumeIo,
+    SpaceFigures, SubsystemInfo, VolumeIo,
 };
 pub use drive_provider::{
     DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect,

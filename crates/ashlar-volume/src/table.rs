@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
 
-use crate::door::{HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo};
+use crate::door::{HealthFigures, HostNqn, NamespaceInfo, Nsid, SpaceFigures, SubsystemInfo};
 use crate::error::NodeError;
 
 mod not_open;
@@ -53,6 +53,7 @@ pub(crate) struct PoolHealth {
     pub read_only: bool,
     pub media_errors: u64,
     pub unsafe_shutdowns: u64,
+    pub space: SpaceFigures,
 }
 
 /// The namespace table of a node. One per node, shared by its reactors.
@@ -260,7 +261,10 @@ fn with_pool(sum: HealthFigures, pool: &PoolHealth) -> HealthFigures {
         true => (pool.spare_percent, pool.spare_threshold_percent),
         false => (sum.spare_percent, sum.spare_threshold_percent),
     };
+    let mut space = sum.space;
+    space += pool.space;
     HealthFigures {
+        space,
         spare_percent,
         spare_threshold_percent,
         degraded: sum.degraded || pool.degraded,

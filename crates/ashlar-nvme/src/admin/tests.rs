@@ -50,6 +50,8 @@ fn every_command_round_trips() {
         AdminCommand::Abort { queue_id: 4, cid: Cid(0x1234) },
         AdminCommand::KeepAlive,
         AdminCommand::Format(FormatNvm { lba_format: 1, metadata_settings: 0, secure_erase: 0 }),
+        AdminCommand::GetScaleFluxFeature { feature: 1 },
+        AdminCommand::SetScaleFluxFeature { feature: 1, value: 0xffff_ffff },
     ];
     for command in commands {
         assert_eq!(AdminCommand::parse(&command.to_sqe(Cid(7), 1)), Ok(command));
@@ -60,9 +62,10 @@ fn every_command_round_trips() {
 fn pci_only_and_unsupported_commands_are_refused() {
     // Create and delete queues, namespace management, firmware, self test, directives, security,
     // sanitize.
-    for opcode in
-        [0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0x84, 0xd3]
-    {
+    for opcode in [
+        0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0x84, 0xd3,
+        0xd4,
+    ] {
         let mut sqe = AdminCommand::KeepAlive.to_sqe(Cid(1), 0);
         sqe.opcode = opcode;
         assert_eq!(AdminCommand::parse(&sqe).unwrap_err().status, Status::INVALID_OPCODE.dnr());

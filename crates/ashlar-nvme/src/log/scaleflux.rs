@@ -13,6 +13,9 @@ pub const WRITE_LATENCY: u8 = 0xc3;
 /// Extended health.
 pub const EXTENDED_HEALTH: u8 = 0xc2;
 
+/// The feature *atomic writes* of the plugin's `get-feature` and `set-feature`: 1 is on.
+pub const FEATURE_ATOMIC_WRITE: u32 = 1;
+
 /// An item of Additional SMART. What it counts follows from its place; the key is that of Intel's
 /// drives, whose page this one extends.
 #[derive(

@@ -44,10 +44,6 @@ const STEP_ROWS_MAX: u32 = 256;
 /// How often it is looked whether the next scrub is due: the clock on the wall may be set.
 const DUE_POLL: Duration = Duration::from_secs(3600);
 
-/// When it is looked again at the soonest: a clock that is set between two looks must not have
-/// upkeep look for ever.
-const LOOK_MIN: Duration = Duration::from_millis(1);
-
 /// What a crash may have a scrub look at again, at most.
 const KEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -289,9 +285,9 @@ impl<W: World> Pool<W> {
             return None;
         }
         if self.scrub_is_wanted() {
-            return Some(self.jobs.scrub.share.wait(self.world.now()).max(LOOK_MIN));
+            return Some(self.jobs.scrub.share.wait(self.world.now()));
         }
-        self.scrub_due_in().map(|wait| wait.clamp(LOOK_MIN, DUE_POLL))
+        self.scrub_due_in().map(|wait| wait.min(DUE_POLL))
     }
 
     /// The share of the time has changed: what was to be waited for by the old one is not.

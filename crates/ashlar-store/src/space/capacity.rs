@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, ByteSize, Cause, DriveId, IoError, World};
 use ashlar_format::header::RECORD_BYTES;
-use ashlar_format::table::Occupancy;
+use ashlar_format::location::SLOT_BYTES;
 use futures_util::future::{Either, select};
 
 use crate::pool::Pool;
@@ -61,14 +61,8 @@ pub struct Space {
     pub garbage: u64,
     /// Room in segments that could be placed now.
     pub free: u64,
-    /// Chunks of members that work which no segment has, redundancy included.
-    pub free_raw: u64,
-    /// Parity columns of all segments.
-    pub parity: u64,
-    /// What the pages of the maps take, with their records.
-    pub map: u64,
-    /// What the records of blocks take.
-    pub records: u64,
+    /// What the rest is used for.
+    pub uses: Uses,
     /// Compressed data that can surely be written now; 40 bytes of it go to each block's record. 0
     /// where nothing can.
     pub safe_to_write: u64,
@@ -83,6 +77,21 @@ pub struct Space {
     pub reserve: u64,
     /// The reserve has been released, and is a part of `limit`.
     pub reserve_released: bool,
+}
+
+/// What room is used for beside data, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Uses {
+    /// Blocks that hold data.
+    pub written: u64,
+    /// What those take after compression.
+    pub stored: u64,
+    /// Chunks of members that work which no segment has, redundancy included.
+    pub free_raw: u64,
+    /// Parity columns of all segments.
+    pub parity: u64,
+    /// The pages of the maps, with their records, and the records of blocks.
+    pub map: u64,
 }
 
 /// What an empty pool would have room for, in bytes.
@@ -204,8 +213,6 @@ impl<W: World> Pool<W> {
         let (limit, reserve) =
             if reserve_released { (limit + reserve, 0) } else { (limit, reserve) };
         let live = segments.live().bytes();
-        let stored = self.space.ledger.total();
-        let data = Occupancy { slots: stored.slots, fragments: stored.blocks };
         let written = segments.summary().data_bytes();
         let free = segments.placeable_data(&drives) * self.column_bytes();
         let (garbage, pending) =
@@ -228,16 +235,25 @@ impl<W: World> Pool<W> {
             live,
             garbage,
             free,
-            free_raw: segments.free_chunks_on(&drives) * self.column_bytes(),
-            parity: segments.summary().parity_columns() * self.column_bytes(),
-            map: live.saturating_sub(data.bytes()),
-            records: Occupancy { slots: 0, ..data }.bytes(),
+            uses: self.uses(&segments),
             safe_to_write: if takes_none || room < LEAST_WRITE_BYTES { 0 } else { room },
             full,
             nearly_full: self.space.refusals.is_nearly_full(room, little(levels, limit)) && !full,
             throttled: self.slowdown() > 1.0,
             reserve,
             reserve_released,
+        }
+    }
+
+    fn uses(&self, segments: &Segments) -> Uses {
+        let usage = self.space.ledger.total();
+        let stored = usage.slots * SLOT_BYTES as u64;
+        Uses {
+            written: usage.blocks * BLOCK_BYTES as u64,
+            stored,
+            free_raw: segments.free_chunks_on(&self.drives()) * self.column_bytes(),
+            parity: segments.summary().parity_columns() * self.column_bytes(),
+            map: segments.live().bytes().saturating_sub(stored),
         }
     }
 

@@ -16,6 +16,7 @@ use super::footprint;
 use super::memory::Payload;
 use super::status::of_cause;
 use super::ticket::Ticket;
+use super::vendor;
 
 /// Aborts that a controller takes at a time (ACL, decoded). Each is answered at once.
 pub(super) const ABORTS_MAX: u8 = 4;
@@ -68,6 +69,10 @@ impl<D: Door> Controller<D> {
             AdminCommand::Abort { queue_id, cid } => self.abort(ticket, queue_id, cid),
             AdminCommand::KeepAlive => ticket.succeed(),
             AdminCommand::Format(format) => self.run(self.clone().format(ticket, format)),
+            AdminCommand::GetScaleFluxFeature { feature } => vendor::get_feature(ticket, feature),
+            AdminCommand::SetScaleFluxFeature { feature, value } => {
+                vendor::set_feature(ticket, feature, value);
+            }
         }
     }
 

@@ -7,21 +7,22 @@ use ashlar_nvme::identify::{CSI_NVM, namespace_list};
 use ashlar_nvme::io::opcode as io_opcode;
 use ashlar_nvme::log::{
     CommandEffects, EffectsLog, FirmwareSlotLog, SmartLog, command_effects as effect,
-    critical_warning, feature_effects, page, supported_pages,
+    critical_warning, feature_effects, page, scaleflux, supported_pages,
 };
 use ashlar_nvme::sqe::{NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_nvme::text::ascii_padded;
 use ashlar_nvme::zerocopy::{FromZeros, IntoBytes};
-use ashlar_volume::{Door, HealthFigures};
+use ashlar_volume::{Door, HealthFigures, SpaceFigures};
 
 use super::admin::check_room;
 use super::controller::Controller;
 use super::discovery;
 use super::errors::ERROR_LOG_ENTRIES;
+use super::vendor;
 
 /// Pages of an I/O controller.
-const IO_PAGES: [u8; 8] = [
+const IO_PAGES: [u8; 10] = [
     page::SUPPORTED,
     page::ERROR,
     page::SMART,
@@ -30,13 +31,15 @@ const IO_PAGES: [u8; 8] = [
     page::EFFECTS,
     page::FEATURE_EFFECTS,
     page::MANAGEMENT_EFFECTS,
+    scaleflux::ADDITIONAL_SMART,
+    scaleflux::EXTENDED_HEALTH,
 ];
 /// Pages of a discovery controller.
 const DISCOVERY_PAGES: [u8; 3] = [page::SUPPORTED, page::ERROR, page::DISCOVERY];
 
 const CHANGES_BLOCKS: u32 = effect::SUPPORTED | effect::BLOCK_CONTENT;
 
-const ADMIN_EFFECTS: [CommandEffects; 9] = [
+const ADMIN_EFFECTS: [CommandEffects; 11] = [
     (admin_opcode::GET_LOG_PAGE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::IDENTIFY, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::ABORT, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
@@ -44,6 +47,8 @@ const ADMIN_EFFECTS: [CommandEffects; 9] = [
     (admin_opcode::GET_FEATURES, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::ASYNC_EVENT_REQUEST, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::KEEP_ALIVE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::SCALEFLUX_SET_FEATURE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (admin_opcode::SCALEFLUX_GET_FEATURE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (FABRICS_OPCODE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (
         admin_opcode::FORMAT_NVM,
@@ -119,6 +124,8 @@ impl<D: Door> Controller<D> {
             page::EFFECTS => effects_log(get.command_set),
             page::FEATURE_EFFECTS => feature_effects_log(),
             page::DISCOVERY => self.discovery_log(self.service.door.generation()),
+            scaleflux::ADDITIONAL_SMART => vendor::additional_smart(&self.space()),
+            scaleflux::EXTENDED_HEALTH => vendor::extended_health(&self.space()),
             // NVMe-MI commands: none is supported.
             page::MANAGEMENT_EFFECTS => vec![0; 4096],
             other => unreachable!("log page {other:#x} is listed, and nothing makes it"),
@@ -153,6 +160,10 @@ impl<D: Door> Controller<D> {
         log.media_errors = u128::from(health.media_errors).into();
         log.error_log_entries = u128::from(traffic.errors).into();
         log.as_bytes().to_vec()
+    }
+
+    fn space(&self) -> SpaceFigures {
+        self.service.door.health(&self.host().nqn).space
     }
 
     fn firmware_log(&self) -> Vec<u8> {

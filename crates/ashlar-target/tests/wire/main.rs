@@ -21,3 +21,4 @@ mod reset;
 mod support;
 mod teardown;
 mod torn;
+mod vendor;

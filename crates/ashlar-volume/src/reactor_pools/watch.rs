@@ -4,10 +4,11 @@
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use ashlar_block::{Clock, Device, DriveId, Nanos, Spawn};
+use ashlar_block::{BLOCK_BYTES, Clock, Device, DriveId, Nanos, Spawn};
 use ashlar_store::{DriveCondition, DriveStatus, Failure, PoolStatus};
 
 use super::{OpenPool, PoolDrive, ReactorPools};
+use crate::door::SpaceFigures;
 use crate::drive_provider::DriveProvider;
 use crate::report::read_only;
 use crate::table::{PoolHealth, Table};
@@ -165,5 +166,27 @@ fn health(status: &PoolStatus) -> PoolHealth {
         read_only: read_only(status).is_some() || space.full,
         media_errors: status.counters.reads.blocks_unrecovered,
         unsafe_shutdowns: status.unclean_starts,
+        space: space_figures(status),
+    }
+}
+
+fn space_figures(status: &PoolStatus) -> SpaceFigures {
+    let PoolStatus { space, capacity, counters, drives, .. } = status;
+    let has_failed = |drive: &&DriveStatus| matches!(drive.condition, DriveCondition::Failed(_));
+    SpaceFigures {
+        provisioned: capacity.provisioned,
+        live: space.live,
+        safe_to_write: space.safe_to_write,
+        formatted: capacity.formatted(),
+        written: space.uses.written,
+        stored: space.uses.stored,
+        host_written: counters.hosts.blocks_written * BLOCK_BYTES as u64,
+        drives_written: counters.drives.bytes_to_drives,
+        is_full: space.full,
+        blocks_restored: counters.reads.blocks_reconstructed
+            + counters.reads.corrupt_reads_corrected,
+        blocks_wrong: counters.reads.corrupt_reads_corrected,
+        reads_refused: drives.iter().map(|drive| drive.read_errors).sum(),
+        drives_failed: drives.iter().filter(has_failed).count() as u64,
     }
 }

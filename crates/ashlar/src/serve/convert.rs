@@ -8,7 +8,7 @@ use ashlar_control::types::{
     Progress, Spare, Volume,
 };
 use ashlar_control::{HostVisits, SharedHostNqn};
-use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
+use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState, Settings};
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{
     AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
@@ -51,22 +51,21 @@ pub struct Known<'a> {
 
 /// A pool that is open.
 pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
-    let (status, space, settings) = (&report.status, &report.status.space, &report.status.settings);
+    let status = &report.status;
     let remembered = known.memory.pool(&status.uuid.to_string());
     let drive = |drive| pool_drive(drive, &status.name, known, remembered);
     let (logical, stored) = written_and_stored(&report.volumes);
     let read_only = report.read_only();
-    let safe = if read_only.is_some() { 0 } else { space.safe_to_write };
+    let safe = if read_only.is_some() { 0 } else { status.space.safe_to_write };
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
         level: Some(status.level.to_string()),
         states: pool_states(report, read_only.is_some()),
         notes: notes(report, known),
-        physical_used_bytes: Some(space.live),
-        logical_used_bytes: Some(logical),
-        compression_ratio: ratio(logical, stored),
         safe_to_write_bytes: Some(safe),
+        safe_noise_bytes: Some(room::safe_noise(safe)),
+        safe_alike_bytes: room::safe_alike(safe, logical, stored),
         out_of_space: Some(is_full(status, read_only.is_some())),
         problem: read_only.or_else(|| uncertain(status)),
         map_memory_bytes: Some(status.map_bytes),
@@ -78,6 +77,15 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         scrub: status.scrub.as_ref().map(|found| scrub::scrub(found, &report.drives, remembered)),
         verify: status.verify.as_ref().map(verify::verify),
         trim: status.trim.as_ref().map(|found| scrub::trim(found, &report.drives)),
+        counters: Some(counters(status)),
+        after_loss: status.worst_loss.map(room::after_loss),
+        ..room::figures(chosen(&status.settings), status, logical, stored)
+    }
+}
+
+/// What an operator has chosen.
+fn chosen(settings: &Settings) -> Pool {
+    Pool {
         recon_prio_percent: Some(settings.recon_prio),
         recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
         scrub_prio_percent: Some(settings.scrub_prio),
@@ -89,13 +97,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         warn_percent: Some(settings.levels.warn),
         throttle_percent: Some(settings.levels.throttle),
         stop_percent: Some(settings.levels.stop),
-        counters: Some(counters(status)),
-        after_loss: status.worst_loss.map(room::after_loss),
-        zero_bytes: Some(status.capacity.promised.saturating_sub(logical)),
-        stored_bytes: Some(stored),
-        safe_at_worst_bytes: Some(room::safe_at_worst(safe)),
-        safe_at_ratio_bytes: room::safe_at_ratio(safe, logical, stored),
-        ..room::figures(space, &status.capacity)
+        ..Pool::default()
     }
 }
 

@@ -63,8 +63,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// So much lives in the pool now, and `room_bytes` more may. Returns how long until that is used
-    /// up, if anybody can say.
+    /// So much lives in the pool now, and `room_bytes` more may. Returns how long until that is
+    /// used up, if anybody can say.
     pub fn time_to_full(
         &mut self,
         pool: PoolUuid,

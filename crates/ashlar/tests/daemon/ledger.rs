@@ -72,8 +72,7 @@ fn the_ledger_has_what_hosts_wrote_and_a_proof_finds_the_same() {
     let stored = figure(&pool, "stored_bytes");
     assert!((20 * WRITE_BYTES..30 * WRITE_BYTES).contains(&stored), "{stored}");
     assert_eq!(found(&verify, "stored"), stored);
-    let (worst, by_ratio) =
-        (figure(&pool, "safe_at_worst_bytes"), figure(&pool, "safe_at_ratio_bytes"));
+    let (worst, by_ratio) = (figure(&pool, "safe_noise_bytes"), figure(&pool, "safe_alike_bytes"));
     let safe = figure(&pool, "safe_to_write_bytes");
     assert!(0 < worst && worst < safe && worst < by_ratio, "{worst}, {safe}, {by_ratio}");
     let parts = ["parity_bytes", "free_raw_bytes", "physical_used_bytes", "garbage_bytes"];

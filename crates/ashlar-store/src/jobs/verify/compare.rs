@@ -40,17 +40,12 @@ struct Figures {
 }
 
 impl Figures {
-    /// What the blocks take of data columns, with their records.
-    fn data(&self) -> u64 {
-        Occupancy { slots: self.written.slots, fragments: self.written.blocks }.bytes()
-    }
-
     fn each(&self) -> [(&'static str, u64); 7] {
-        let live = self.live.bytes();
+        let (live, stored) = (self.live.bytes(), self.written.slots * SLOT_BYTES as u64);
         [
             ("written", self.written.blocks * BLOCK_BYTES as u64),
-            ("stored", self.written.slots * SLOT_BYTES as u64),
-            ("map", live.saturating_sub(self.data())),
+            ("stored", stored),
+            ("map", live.saturating_sub(stored)),
             ("live", live),
             ("garbage", self.garbage),
             ("parity", self.parity),

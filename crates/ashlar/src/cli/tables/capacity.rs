@@ -31,8 +31,8 @@ fn rows(pool: &Pool) -> Vec<(&'static str, String)> {
         ("parity and copies", known(pool.parity_bytes, size)),
         ("free on drives", known(pool.free_raw_bytes, size)),
         ("of all that drives give", known(pool.raw_bytes, size)),
-        ("safe to write at that ratio", known(pool.safe_at_ratio_bytes, size)),
-        ("safe to write at worst (1:1)", known(pool.safe_at_worst_bytes, size)),
+        ("safe to write at that ratio", known(pool.safe_alike_bytes, size)),
+        ("safe to write at worst (1:1)", known(pool.safe_noise_bytes, size)),
         ("full at the last hour's rate", known(pool.full_in_seconds, in_so_long)),
     ]
 }

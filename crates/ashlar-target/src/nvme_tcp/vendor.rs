@@ -1,0 +1,81 @@
+//! What the tools of ScaleFlux's compressing drives ask for: `nvme sfx` and scripts that read the
+//! same log pages. What is of flash alone is 0, for a pool has many drives.
+//!
+//! Over fabrics the plugin's `query-cap`, `change-cap` and `status` cannot work, whatever a target
+//! answers: Linux sends the first as a write, the second asks the first, and the third looks for a
+//! PCI device. Log page C2h has what they would say.
+
+use ashlar_nvme::log::scaleflux::{
+    AdditionalSmart, ExtendedHealth, FEATURE_ATOMIC_WRITE, extended_warning,
+};
+use ashlar_nvme::status::{Rejection, Status};
+use ashlar_nvme::text::ascii_padded;
+use ashlar_nvme::zerocopy::{FromZeros, IntoBytes};
+use ashlar_volume::SpaceFigures;
+
+use super::ticket::Ticket;
+
+const SECTOR_BYTES: u64 = 512;
+const GB: u64 = 1_000_000_000;
+/// What is formatted at most, of what is provisioned.
+const FORMATTED_MAX: u64 = 4;
+
+/// What is used of what there is, in percent.
+fn used_percent(space: &SpaceFigures) -> u64 {
+    (u128::from(space.live) * 100).checked_div(space.provisioned.into()).unwrap_or(0) as u64
+}
+
+/// Additional SMART, as `nvme sfx smart-log-add` reads it.
+pub(super) fn additional_smart(space: &SpaceFigures) -> Vec<u8> {
+    let smart = AdditionalSmart {
+        end_to_end_errors: space.blocks_wrong,
+        media_sectors_written: space.drives_written / SECTOR_BYTES,
+        host_sectors_written: space.host_written / SECTOR_BYTES,
+        recovered_by_parity: space.blocks_restored,
+        read_errors: space.reads_refused,
+        is_out_of_space: space.is_full,
+        used_percent: used_percent(space),
+        failed_drives: space.drives_failed,
+    };
+    smart.items().as_bytes().to_vec()
+}
+
+/// Extended health, which scripts read by its number.
+pub(super) fn extended_health(space: &SpaceFigures) -> Vec<u8> {
+    let percent = (u128::from(space.written) * 100).checked_div(space.stored.into());
+    let over = if space.is_full { extended_warning::OVER_CAPACITY } else { 0 };
+    let clamped = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let mut log = ExtendedHealth::new_zeroed();
+    log.critical_warning = over.into();
+    log.parity_recoveries = clamped(space.blocks_restored).into();
+    log.part_number = ascii_padded("ASHLAR");
+    log.total_physical = (space.provisioned / SECTOR_BYTES).into();
+    log.free_physical = (space.safe_to_write / SECTOR_BYTES).into();
+    log.used_percent = clamped(used_percent(space)).into();
+    log.compression_percent = clamped(percent.map_or(100, |percent| percent as u64)).into();
+    log.formatted_max_gb = (space.provisioned.saturating_mul(FORMATTED_MAX) / GB).into();
+    log.formatted_gb = (space.formatted / GB).into();
+    log.as_bytes().to_vec()
+}
+
+/// Answers `nvme sfx get-feature`: writes are atomic.
+pub(super) fn get_feature(ticket: Ticket, feature: u32) {
+    match feature {
+        FEATURE_ATOMIC_WRITE => ticket.complete(Status::SUCCESS, 1),
+        _ => ticket.reject(Rejection::field(40)),
+    }
+}
+
+/// Answers `nvme sfx set-feature`. Atomic writes stay as they are: an operator alone changes that.
+pub(super) fn set_feature(ticket: Ticket, feature: u32, value: u32) {
+    match (feature, value) {
+        (FEATURE_ATOMIC_WRITE, 0) => {
+            ticket.reject(Rejection::new(Status::FEATURE_NOT_CHANGEABLE.dnr()));
+        }
+        (FEATURE_ATOMIC_WRITE, _) => ticket.succeed(),
+        _ => ticket.reject(Rejection::field(40)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

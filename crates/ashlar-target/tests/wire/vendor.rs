@@ -1,0 +1,71 @@
+//! What tools of ScaleFlux's drives send: the log pages and features of the plugin `nvme sfx`.
+
+use ashlar_nvme::admin::AdminCommand;
+use ashlar_nvme::log::scaleflux::{ADDITIONAL_SMART, EXTENDED_HEALTH, FEATURE_ATOMIC_WRITE};
+use ashlar_nvme::sgl::SglDescriptor;
+use ashlar_nvme::sqe::{NSID_ALL, Sqe};
+use ashlar_nvme::status::Status;
+use ashlar_volume::{HealthFigures, SpaceFigures};
+
+use crate::support::Rig;
+
+#[test]
+fn additional_smart_is_read_as_the_plugin_reads_it() {
+    let rig = Rig::start();
+    let space = SpaceFigures { provisioned: 200, live: 100, ..SpaceFigures::default() };
+    rig.door.set_health(HealthFigures { space, ..HealthFigures::default() });
+    let mut admin = rig.admin();
+    let (status, page) = admin.log(ADDITIONAL_SMART, 276, 0);
+    assert_eq!(status, Status::SUCCESS);
+    assert_eq!(page[21 * 12 + 5], 50, "half of it is used");
+    // A fork of the plugin reads three items more.
+    let (status, page) = admin.log(ADDITIONAL_SMART, 312, 0);
+    assert_eq!((status, &page[276..]), (Status::SUCCESS, &[0; 36][..]));
+}
+
+#[test]
+fn extended_health_is_there_for_scripts_that_read_it_by_number() {
+    let rig = Rig::start();
+    let mut admin = rig.admin();
+    for bytes in [128, 152, 512] {
+        let (status, page) = admin.log(EXTENDED_HEALTH, bytes, 0);
+        assert_eq!((status, page.len()), (Status::SUCCESS, bytes as usize));
+        assert_eq!(page[100], 100, "nothing is stored: 1.00");
+    }
+}
+
+#[test]
+fn writes_are_atomic_by_the_vendors_feature_and_nobody_switches_that_off() {
+    let rig = Rig::start();
+    let mut admin = rig.admin();
+    let get = AdminCommand::GetScaleFluxFeature { feature: FEATURE_ATOMIC_WRITE };
+    let (cqe, _) = admin.exchange(get.to_sqe(admin.cid(), 0), &[]);
+    assert_eq!((cqe.status(), cqe.result.get() as u32), (Status::SUCCESS, 1));
+    let set = |value| AdminCommand::SetScaleFluxFeature { feature: FEATURE_ATOMIC_WRITE, value };
+    let mut ask = |command: AdminCommand, nsid| {
+        let sqe = command.to_sqe(admin.cid(), nsid);
+        admin.exchange(sqe, &[]).0.status()
+    };
+    assert_eq!(ask(set(1), 1), Status::SUCCESS);
+    assert_eq!(ask(set(1), NSID_ALL), Status::SUCCESS);
+    assert_eq!(ask(set(0), 1), Status::FEATURE_NOT_CHANGEABLE.dnr().more());
+    for feature in [0, 2, 0xac, 0xdc, u32::MAX] {
+        let refused = ask(AdminCommand::SetScaleFluxFeature { feature, value: 1 }, 1);
+        assert_eq!(refused.code(), Status::INVALID_FIELD, "{feature:#x}");
+        let refused = ask(AdminCommand::GetScaleFluxFeature { feature }, 0);
+        assert_eq!(refused.code(), Status::INVALID_FIELD, "{feature:#x}");
+    }
+}
+
+// What came in the capsule of a command that takes none must be consumed, or the stream is lost.
+#[test]
+fn data_in_the_capsule_of_a_vendors_command_does_not_lose_the_stream() {
+    let rig = Rig::start();
+    let mut admin = rig.admin();
+    for (opcode, answer) in [(0xd5, Status::INVALID_FIELD), (0xd3, Status::INVALID_OPCODE)] {
+        let mut sqe = Sqe::new(opcode, admin.cid(), NSID_ALL);
+        sqe.sgl = SglDescriptor::in_capsule(88);
+        assert_eq!(admin.exchange(sqe, &[0; 88]).0.status().code(), answer, "{opcode:#x}");
+    }
+    assert_eq!(admin.log(EXTENDED_HEALTH, 152, 0).0, Status::SUCCESS);
+}
