@@ -1,7 +1,10 @@
 //! What the API answers when the node refuses.
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
-use NodeError::{Drive, DriveOfPool, InUseElsewhere, LostByPool, NoAnswer, OlderCopy};
+use NodeError::{
+    Drive, DriveOfPool, Gone, InUseElsewhere, LostByPool, NoAnswer, OlderCopy, OpeningStopped,
+    Shrinks, ShrinksProtected, Stopped,
+};
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{CapacityError, CreateError, OpenError, RenameError};
@@ -58,13 +61,11 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Capacity { error, .. } => of_capacity(error),
         NodeError::OverPromised { .. } => (Conflict, "over_promised"),
         NodeError::Size(_) => (Invalid, "invalid_size"),
-        NodeError::Shrinks { .. } => (Conflict, "shrinks"),
-        NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
+        Shrinks { .. } | ShrinksProtected { .. } => (Conflict, code_of_shrinking(error)),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
-        NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
-        NodeError::Gone(_) | NodeError::OpeningStopped { .. } => (Unavailable, "stopping"),
+        Stopped { .. } | Gone(_) | OpeningStopped { .. } => (Unavailable, code_of_end(error)),
     }
 }
 
@@ -77,6 +78,14 @@ fn of_capacity(error: &CapacityError) -> (ErrorKind, &'static str) {
         CapacityError::Unsafe { .. } => (Conflict, "capacity_not_safe"),
         CapacityError::Pool(error) => of_io(error),
     }
+}
+
+fn code_of_shrinking(error: &NodeError) -> &'static str {
+    if matches!(error, Shrinks { .. }) { "shrinks" } else { "write_protected" }
+}
+
+fn code_of_end(error: &NodeError) -> &'static str {
+    if matches!(error, Stopped { .. }) { "pool_stopped" } else { "stopping" }
 }
 
 fn code_of_room(error: &NodeError) -> &'static str {
