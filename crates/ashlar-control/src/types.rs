@@ -7,12 +7,17 @@ use utoipa::ToSchema;
 
 mod drives;
 mod events;
+mod iostat;
 mod pools;
 mod scrub;
 mod trim;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
+pub use iostat::{
+    IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
+    LatencyFigures, SizedLatency,
+};
 pub use pools::{AfterLoss, ImportPool, RenamePool, SetCapacity};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;

@@ -8,9 +8,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
+mod iostat;
 mod pool;
 mod tips;
 
+pub use iostat::IostatArguments;
 pub use pool::{PoolCommand, SpareCommand};
 
 /// The environment variable that names the daemon's socket.
@@ -164,6 +166,8 @@ The daemon keeps its newest 1024 events, from its start on.")]
         #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_event_number)]
         after: u64,
     },
+    /// Show what goes on: operations, bytes, latencies and queues, once or again and again
+    Iostat(IostatArguments),
     /// Everything at a glance
     #[command(after_help = "Examples:\n  ashlar status\n  ashlar status --output json")]
     Status,
@@ -363,10 +367,15 @@ pub enum VolumeCommand {
     #[command(after_help = "Example:\n  ashlar volume list")]
     List,
     /// Show a volume and its figures
-    #[command(after_help = "Example:\n  ashlar volume show tank/v0 --output json")]
+    #[command(after_help = "Examples:
+  ashlar volume show tank/v0 --output json
+  ashlar volume show -e tank/v0")]
     Show {
         /// POOL/NAME
         volume: String,
+        /// Also how long commands of hosts took, by kind and size
+        #[arg(short, long)]
+        extended: bool,
     },
     /// Make a volume larger, or smaller; connected hosts see it at once
     #[command(after_help = "Examples:

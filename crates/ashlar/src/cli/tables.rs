@@ -14,10 +14,12 @@ use grid::{Kind, Text, below, cut_below, prose, sheet, table};
 mod drives;
 mod grid;
 mod hosts;
+mod latency;
 mod pool;
 
 pub use drives::{drive_info, drives, member};
 pub use hosts::hosts;
+pub use latency::latency;
 pub use pool::pool;
 
 fn size(bytes: u64) -> String {

@@ -16,6 +16,7 @@ use super::rebuild::Work;
 use super::removal::Leaver;
 use super::tables;
 use super::{consent, done};
+use crate::args::PoolCommand::{AddDrive, Rebalance};
 use crate::args::{ClientCommand, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand};
 use crate::stdio::print_line;
 
@@ -38,6 +39,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
         ClientCommand::Events { follow: true, after } => {
             super::events::follow(client, after, output).await
         }
+        ClientCommand::Iostat(asked) => super::iostat::run(client, asked, output).await,
         ClientCommand::Status => {
             let status: Status = client.get("/status").await?;
             print(output, &status, tables::status)
@@ -83,9 +85,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
         PoolCommand::Rename { pool, name } => rename_pool(client, &pool, name, output).await,
-        PoolCommand::AddDrive { pool, drive, force } => {
-            add_drive(client, &pool, &drive, force, output).await
-        }
+        AddDrive { pool, drive, force } => add_drive(client, &pool, &drive, force, output).await,
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
             let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
             remove_drive(client, &pool, &request, wait, yes, output).await
@@ -100,9 +100,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             set_capacity(client, &pool, &capacity, force, output).await
         }
         PoolCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
-        PoolCommand::Rebalance { pool, wait, stop } => {
-            rebalance(client, &pool, wait, stop, output).await
-        }
+        Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Grow { pool } => grow(client, &pool, output).await,
         PoolCommand::Trim { pool, wait } => trim(client, &pool, wait, output).await,

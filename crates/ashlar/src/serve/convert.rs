@@ -19,6 +19,7 @@ use super::finder::{FoundPlace, PoolPlaces};
 use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
+pub mod activity;
 mod room;
 mod scrub;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive, SetCapacity, Status, Volume,
+    IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive,
+    RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 use ashlar_control::{
     Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning,
@@ -28,6 +28,7 @@ use super::{Config, convert};
 pub use namespaces::Remembered;
 use opening::Openers;
 
+mod activity;
 mod changes;
 mod consent;
 mod labels;
@@ -67,6 +68,8 @@ struct Shared {
     nqn: String,
     serial: String,
     reactors: usize,
+    /// Another one after each start.
+    instance: String,
     start: Instant,
 }
 
@@ -106,6 +109,7 @@ impl ServedNode {
             nqn,
             serial,
             reactors: config.reactors,
+            instance: format!("{}-{}", std::process::id(), ashlar_reactor::now().0),
             start: Instant::now(),
         };
         ServedNode { shared: Arc::new(shared) }
@@ -394,6 +398,18 @@ impl NodeApi for ServedNode {
 
     fn volumes(&self) -> Answer<'_, Vec<Volume>> {
         Box::pin(async { Ok(self.shared.read_pools().await?.1) })
+    }
+
+    fn iostat(&self, scope: IoScope) -> Answer<'_, IoStat> {
+        Box::pin(self.shared.iostat(scope))
+    }
+
+    fn volume_latency(&self, pool: String, volume: String) -> Answer<'_, Latency> {
+        Box::pin(self.shared.volume_latency(pool, volume))
+    }
+
+    fn drive_latency(&self, pool: String, drive: String) -> Answer<'_, Latency> {
+        Box::pin(self.shared.drive_latency(pool, drive))
     }
 
     fn create_volume(&self, request: CreateVolume) -> Answer<'_, Volume> {

@@ -17,6 +17,7 @@ mod full_disk;
 mod grow;
 mod hosts;
 mod identity;
+mod iostat;
 mod labels;
 mod logging;
 mod loops;
