@@ -69,8 +69,9 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         let mut compared = Vec::new();
         for load in loads {
             progress.begin(&table::load_name(&load));
-            let measured = rounds::measure(&[Subject::volume(&server, load)], settings.rounds);
-            compared.push(Compared::new(measured.await?[0].summary(), counting_ns));
+            let subjects = [Subject::volume(&server, load)];
+            let measured = rounds::measure(&subjects, settings.rounds).await?;
+            compared.push(Compared::new(measured[0].summary(), counting_ns));
         }
         Ok(Report { counting_ns, loads: compared })
     })?

@@ -52,21 +52,18 @@ impl SizeClass {
 
     /// That of an operation of so many bytes.
     pub fn of(bytes: u64) -> Self {
-        let fits = |class: &SizeClass| class.bytes_max().is_none_or(|max| bytes <= max);
-        Self::ALL.into_iter().find(fits).unwrap_or(SizeClass::Larger)
+        let smaller = SIZES_MAX.iter().filter(|max| bytes > **max).count();
+        Self::ALL[smaller]
     }
 
     /// Bytes of its largest operations. `None`: there is no bound.
-    pub const fn bytes_max(self) -> Option<u64> {
-        match self {
-            SizeClass::UpTo4KiB => Some(4 << 10),
-            SizeClass::UpTo16KiB => Some(16 << 10),
-            SizeClass::UpTo64KiB => Some(64 << 10),
-            SizeClass::UpTo256KiB => Some(256 << 10),
-            SizeClass::Larger => None,
-        }
+    pub fn bytes_max(self) -> Option<u64> {
+        SIZES_MAX.get(self as usize).copied()
     }
 }
+
+/// Bytes of the largest operations of each class but the last.
+const SIZES_MAX: [u64; SizeClass::ALL.len() - 1] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
 
 /// Operations that have ended.
 #[derive(Clone, Default, Debug)]

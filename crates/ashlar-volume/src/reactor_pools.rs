@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::latency::Meter;
-use ashlar_block::{
-    BLOCK_BYTES, Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, VolumeUuid,
-};
+use ashlar_block::{Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store, WantedCapacity};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
