@@ -43,8 +43,8 @@ fn a_node_that_is_no_drive_is_an_error() {
 }
 
 mod links {
-    use super::super::link;
     use super::disk;
+    use crate::smart::link;
 
     /// The link of an NVMe drive in a slot.
     fn of(drive: [&str; 4], slot: [&str; 2]) -> Option<link::Link> {
