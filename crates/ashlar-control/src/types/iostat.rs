@@ -186,7 +186,7 @@ pub struct KindLatency {
     /// All of them.
     pub all: SizedLatency,
     /// By their size, the smallest first; sizes that never came are left out.
-    pub by_size: Vec<SizedLatency>,
+    pub classes: Vec<SizedLatency>,
 }
 
 /// How long operations of a volume or a drive took.

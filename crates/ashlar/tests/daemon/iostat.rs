@@ -108,10 +108,10 @@ fn what_a_volume_took_is_shown_by_kind_and_size() {
     let shown = place.json(&["volume", "show", "-e", "tank/v0"]);
     assert_eq!(shown["name"], "v0");
     let sizes = |kind: &str| -> Vec<(u64, u64)> {
-        let by_size = shown[kind]["by_size"].as_array().expect("sizes");
+        let classes = shown[kind]["classes"].as_array().expect("sizes");
         let count = |it: &Value| it["counts"]["operations"].as_u64().expect("a count");
         let above = |it: &Value| it["above_bytes"].as_u64().expect("a size");
-        by_size.iter().map(|it| (above(it), count(it))).collect()
+        classes.iter().map(|it| (above(it), count(it))).collect()
     };
     assert_eq!(sizes("writes"), [(0, 7), (16 << 10, 3)]);
     assert_eq!(sizes("reads"), [(64 << 10, 5)]);

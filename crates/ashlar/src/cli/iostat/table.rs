@@ -65,7 +65,7 @@ fn header_in_short() -> [String; 2] {
 }
 
 fn header_in_full() -> String {
-    let titles = ["op/s", "mean", "p50", "p90", "p99", "99.9%", "99.99", "max"];
+    let titles = ["op/s", "mean", "p50", "p90", "p99", "p99.9", "99.99", "max"];
     let titles: String = titles.iter().map(|title| format!(" {title:>5}")).collect();
     format!("{:NAME_WIDTH_IN_FULL$} {:5}{titles}", "", "")
 }

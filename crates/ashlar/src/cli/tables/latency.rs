@@ -29,7 +29,7 @@ fn rows(name: &str, kind: &KindLatency) -> Vec<Vec<Text>> {
     if kind.all.counts.operations == 0 {
         return Vec::new();
     }
-    let sized = kind.by_size.iter().map(|sized| row("", size(sized), sized));
+    let sized = kind.classes.iter().map(|sized| row("", size(sized), sized));
     std::iter::once(row(name, "any".to_owned(), &kind.all)).chain(sized).collect()
 }
 

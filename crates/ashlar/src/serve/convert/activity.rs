@@ -86,6 +86,6 @@ fn kind_latency(all: &Latencies, kind: OpKind) -> KindLatency {
     let sized = |class| Some(SizedLatency::of_class(class, all.of(kind, class)?));
     KindLatency {
         all: SizedLatency::of_any(&all.of_kind(kind)),
-        by_size: SizeClass::ALL.into_iter().filter_map(sized).collect(),
+        classes: SizeClass::ALL.into_iter().filter_map(sized).collect(),
     }
 }

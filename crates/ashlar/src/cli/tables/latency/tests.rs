@@ -14,7 +14,7 @@ fn there_is_a_line_for_each_kind_and_size_that_there_was() {
     let small = some(&[50, 60, 4_000]);
     let reads = KindLatency {
         all: SizedLatency::of_any(&small),
-        by_size: vec![SizedLatency::of_class(SizeClass::UpTo4KiB, &small)],
+        classes: vec![SizedLatency::of_class(SizeClass::UpTo4KiB, &small)],
     };
     let text = latency(&Latency { operations_in_flight: 3, reads, ..Latency::default() });
     assert!(text.starts_with(" in flight  3\n"), "{text}");
