@@ -12,7 +12,6 @@ use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store, Wanted
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
-use crate::door::NamespaceInfo;
 use crate::drive_provider::{DriveFacts, DriveProvider, ProvidedDrive};
 use crate::error::NodeError;
 use crate::fuse::PoolWorld;
@@ -20,6 +19,7 @@ use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 use notes::Notes;
+use volumes::namespace_info;
 
 mod create;
 mod elsewhere;
@@ -489,22 +489,5 @@ impl<B: DriveProvider> OpenVolume<B> {
     /// Hosts have used it within the last two seconds.
     fn is_busy(&self) -> bool {
         self.traffic.was_busy.get() || self.traffic.seen.get() != self.volume.operations()
-    }
-}
-
-fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceInfo {
-    let attributes = volume.attributes();
-    NamespaceInfo {
-        nsid: attributes.nsid,
-        uuid: attributes.uuid,
-        size_bytes: volume.size_bytes(),
-        lba_bytes: attributes.lba_bytes,
-        used_bytes: 0,
-        atomic_write_bytes_max: volume.atomic_write_bytes(),
-        atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
-        write_protected: attributes.write_protected,
-        is_ready: true,
-        generation: 0,
-        access: attributes.access.into(),
     }
 }

@@ -2,6 +2,7 @@
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{Drive, DriveOfPool, InUseElsewhere, LostByPool, NoAnswer, OlderCopy};
+use NodeError::{Shrinks, ShrinksProtected};
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
 use ashlar_store::{CapacityError, CreateError, OpenError, RenameError};
@@ -57,14 +58,20 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Grow(_) | NodeError::Trim(_) => (Conflict, code_of_room(error)),
         NodeError::Capacity { error, .. } => of_capacity(error),
         NodeError::OverPromised { .. } => (Conflict, "over_promised"),
-        NodeError::Size(_) => (Invalid, "invalid_size"),
-        NodeError::Shrinks { .. } => (Conflict, "shrinks"),
-        NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
+        NodeError::Size(_) | Shrinks { .. } | ShrinksProtected { .. } => code_of_resize(error),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
         NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
         NodeError::Gone(_) | NodeError::OpeningStopped { .. } => (Unavailable, "stopping"),
+    }
+}
+
+fn code_of_resize(error: &NodeError) -> (ErrorKind, &'static str) {
+    match error {
+        Shrinks { .. } => (Conflict, "shrinks"),
+        ShrinksProtected { .. } => (Conflict, "write_protected"),
+        _ => (Invalid, "invalid_size"),
     }
 }
 
