@@ -4,7 +4,7 @@
 use std::io;
 
 use super::transport::Commands;
-use super::{DriveHealth, Power, Warning, padded_text};
+use super::{Alarm, DriveHealth, Power, padded_text};
 
 const REQUEST_SENSE: u8 = 0x03;
 const INQUIRY: u8 = 0x12;
@@ -57,7 +57,7 @@ pub(super) fn look(drive: &impl Commands) -> io::Result<Option<DriveHealth>> {
         media_errors: errors.into_iter().flatten().reduce(u64::saturating_add),
         power_on_hours: minutes.map(|minutes| u64::from(minutes / 60)),
         has_volatile_cache: write_cache(drive)?,
-        warnings: is_failing.then_some(Warning::FailureExpected).into_iter().collect(),
+        alarms: is_failing.then_some(Alarm::FailureExpected).into_iter().collect(),
         ..DriveHealth::default()
     }))
 }
