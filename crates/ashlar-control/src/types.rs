@@ -7,12 +7,14 @@ use utoipa::ToSchema;
 
 mod drives;
 mod events;
+mod health;
 mod pools;
 mod scrub;
 mod trim;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
+pub use health::{DriveHealth, DriveWarning};
 pub use pools::{AfterLoss, ImportPool, RenamePool, SetCapacity};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
@@ -203,7 +205,7 @@ pub enum Obstacle {
 }
 
 /// What has happened in a pool since it was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PoolCounters {
     /// Blocks that hosts have written.
     pub blocks_written: u64,
@@ -243,6 +245,8 @@ pub struct PoolCounters {
     pub blocks_unrecovered: u64,
     /// Starts that found no clean end before them, since the pool was made.
     pub unclean_starts: u64,
+    /// Bytes written to drives over bytes that hosts have written. Null: they wrote nothing.
+    pub write_amplification: Option<f64>,
 }
 
 /// A member of a pool.
@@ -289,6 +293,8 @@ pub struct PoolDrive {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// What it says of its health.
+    pub health: DriveHealth,
 }
 
 /// What a drive is and holds.

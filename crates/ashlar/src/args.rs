@@ -8,9 +8,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
+mod health;
 mod pool;
 mod tips;
 
+pub use health::HealthArguments;
 pub use pool::{PoolCommand, SpareCommand};
 
 /// The environment variable that names the daemon's socket.
@@ -177,7 +179,8 @@ The daemon keeps its newest 1024 events, from its start on.")]
   ashlar serve --state ./data --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
-reactors, spin_us, map_memory_bytes, member_wait_seconds. It has four more:
+reactors, spin_us, map_memory_bytes, member_wait_seconds, drive_poll_seconds,
+drive_hot_celsius, drive_worn_percent. It has four more:
 over_provisioning_percent is the part of the usable space that is kept free for
 garbage collection (23); drive_directories lists further directories that hold
 drives as files; auto_rejoin says whether drives that come back rejoin open
@@ -221,6 +224,9 @@ pub struct ServeArguments {
     /// open. Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
+    /// About the health of drives
+    #[command(flatten)]
+    pub health: HealthArguments,
     /// Also open pools whose work has ended the daemon twice within a minute; otherwise they stay
     /// closed
     #[arg(long)]
@@ -265,11 +271,15 @@ pub enum DriveCommand {
     /// Show what a drive is and holds
     #[command(after_help = "Examples:
   ashlar drive show tank/drive-2
+  ashlar drive show -e tank/drive-2
   ashlar drive show /dev/nvme1n1
   ashlar drive show file:/d/0.img")]
     Show {
         /// The drive: its path, or POOL/DRIVE of an open pool
         drive: String,
+        /// Also what a member of an open pool says of its health, as of its last answer
+        #[arg(short, long)]
+        extended: bool,
     },
     /// Give a drive of a pool up, as if it had been pulled: Ashlar rebuilds its data on the others
     #[command(

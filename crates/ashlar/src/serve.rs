@@ -8,6 +8,7 @@ mod deaths;
 mod distinct;
 mod errors;
 mod finder;
+mod health;
 mod memory;
 mod namespaces;
 mod node_api;

@@ -7,6 +7,7 @@ use crate::node_api::Warning;
 use crate::progress_text::ProgressText;
 use crate::types::{Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Trim};
 
+mod health;
 mod hosts;
 
 /// States of pools that say nothing on their own, or that other events tell of.
@@ -154,6 +155,7 @@ fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
         }
         all.extend(drive_state(now, old, drive));
         all.extend(drive_refused(now, old, drive));
+        all.extend(health::happenings(now, old, drive));
     }
     all
 }
@@ -202,7 +204,6 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
     })
 }
 
-/// A drive on which it found something is given up.
 /// A trim that has come to its end since.
 fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
     let trim = now.trim.as_ref().filter(|trim| trim.finished_at.is_some())?;
@@ -225,6 +226,7 @@ fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
     is_new.then(|| about(now, severity, "trim_finished", message))
 }
 
+/// A drive on which it found something is given up.
 fn has_given_up(scrub: &Scrub) -> bool {
     scrub.drives.iter().any(|drive| drive.given_up.is_some())
 }

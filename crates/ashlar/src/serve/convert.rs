@@ -16,9 +16,11 @@ use ashlar_volume::{
 use humantime::format_rfc3339_seconds;
 
 use super::finder::{FoundPlace, PoolPlaces};
+use super::health::Healths;
 use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
+mod health;
 mod room;
 mod scrub;
 
@@ -46,6 +48,8 @@ pub struct Known<'a> {
     pub memory: &'a Memory,
     /// Where its drives are.
     pub places: Option<&'a PoolPlaces>,
+    /// What they say of their health.
+    pub healths: &'a Healths,
 }
 
 /// A pool that is open.
@@ -234,6 +238,10 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         trims_refused: counters.drives.discards_failed,
         blocks_unrecovered: counters.reads.blocks_unrecovered,
         unclean_starts: status.unclean_starts,
+        write_amplification: health::write_amplification(
+            counters.drives.bytes_to_drives,
+            counters.hosts.blocks_written,
+        ),
     }
 }
 
@@ -274,15 +282,16 @@ fn pool_drive(
     let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
     let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
     let is_lost = report.is_lost();
-    let problem = drive_problem(&report.status);
     let found = known
         .places
         .and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
     let refused = found
         .filter(|_| is_lost && !report.status.is_given_up)
         .and_then(|found| return_refused(&uuid, found, known));
-    let is_away = is_lost && found.is_none();
-    let there_now = || in_its_place(spec.as_deref()?, known.places?).filter(|_| is_away);
+    let said = health::said(report, known.healths);
+    let (model, serial) = health::names(&said, facts);
+    let there_now =
+        || in_its_place(spec.as_deref()?, known.places?).filter(|_| is_lost && found.is_none());
     PoolDrive {
         name: report.name(),
         pool: pool.to_owned(),
@@ -291,15 +300,16 @@ fn pool_drive(
         kernel_name: facts.filter(|_| !is_lost).and_then(|facts| facts.kernel.clone()),
         kind: facts.map(|facts| facts.kind.clone()),
         states: states.map(|(word, _)| (*word).to_owned()).collect(),
-        problem: joined([problem, refused.clone(), there_now()]),
+        problem: joined([drive_problem(&report.status), refused.clone(), there_now()]),
         return_refused: refused,
         spec,
         size_bytes: facts.map(|facts| facts.size_bytes),
         unused_bytes: Some(report.status.unused_bytes),
         read_errors: Some(report.status.read_errors),
         wrong_answers: Some(report.status.corrupt_reads),
-        model: facts.and_then(|facts| facts.model.clone()),
-        serial: facts.and_then(|facts| facts.serial.clone()),
+        model,
+        serial,
+        health: health::health(said),
     }
 }
 

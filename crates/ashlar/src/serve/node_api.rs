@@ -21,6 +21,7 @@ use super::convert::Known;
 use super::deaths::Deaths;
 use super::errors::api_error;
 use super::finder::{Finder, Wanted};
+use super::health::Healths;
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
@@ -30,6 +31,7 @@ use opening::Openers;
 
 mod changes;
 mod consent;
+mod health;
 mod labels;
 mod namespaces;
 mod naming;
@@ -59,6 +61,7 @@ struct Shared {
     /// Held while its file is written, which may hang: by threads for that alone.
     remembered: Mutex<Remembered>,
     finder: Finder,
+    healths: Healths,
     openers: Openers,
     deaths: Deaths,
     stops: Stops,
@@ -99,6 +102,7 @@ impl ServedNode {
             memory: Mutex::new(memory),
             remembered: Mutex::new(remembered),
             finder,
+            healths: Healths::new(config.health),
             openers: Openers::default(),
             deaths,
             stops,
@@ -117,7 +121,8 @@ impl ServedNode {
     }
 
     /// Opens the node's pools, hears of those that are stopped, takes back drives that were away,
-    /// unless nobody wants that, and takes spares for drives that are lost: from now on.
+    /// unless nobody wants that, takes spares for drives that are lost, and asks drives for their
+    /// health: from now on.
     pub fn keep_pools(&self, auto_rejoin: bool) {
         tokio::spawn(self.shared.clone().keep_remembering());
         tokio::spawn(self.shared.clone().keep_namespaces());
@@ -125,6 +130,7 @@ impl ServedNode {
         self.shared.begin_opening_all();
         tokio::spawn(self.shared.clone().keep_returning(auto_rejoin));
         tokio::spawn(self.shared.clone().keep_whole());
+        tokio::spawn(self.shared.clone().keep_asking());
     }
 
     /// Returns once each pool is open or could not be opened.
@@ -245,10 +251,8 @@ impl Shared {
 
     fn pool_with(&self, report: &PoolReport, memory: &Memory) -> Pool {
         let snapshot = self.finder.snapshot();
-        convert::pool(
-            report,
-            &Known { memory, places: snapshot.pools.get(&report.status.uuid.to_string()) },
-        )
+        let places = snapshot.pools.get(&report.status.uuid.to_string());
+        convert::pool(report, &Known { memory, places, healths: &self.healths })
     }
 
     async fn inspect_drive(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {

@@ -15,6 +15,7 @@ mod finding;
 mod freeze;
 mod full_disk;
 mod grow;
+mod health;
 mod hosts;
 mod identity;
 mod labels;
