@@ -48,8 +48,7 @@ pub use model::{ModelName, Profile, ProfileError, Timing};
 pub use open::OpenMode;
 pub use peek::{DriveMark, Peek};
 pub use smart::{
-    Alarm, DriveHealth, HOT_CELSIUS_FLASH, HOT_CELSIUS_SPINNING, Ill, Link, Look, Power, Silent,
-    Smart, Thresholds, Warning, warnings,
+    Alarm, DriveHealth, Ill, Link, Look, Power, Silent, Smart, Thresholds, Warning, warnings,
 };
 pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
 pub use uevents::{DeviceChanges, Uevents};

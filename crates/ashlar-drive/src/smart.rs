@@ -25,7 +25,7 @@ pub use link::Link;
 use place::Kind;
 pub use place::Silent;
 use transport::Node;
-pub use warnings::{HOT_CELSIUS_FLASH, HOT_CELSIUS_SPINNING, Ill, Thresholds, Warning, warnings};
+pub use warnings::{Ill, Thresholds, Warning, warnings};
 
 /// How a drive is, as it says itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -410,4 +410,5 @@ fn a_sas_drive_in_standby_is_not_asked() {
     assert_eq!(scsi::look(&SasDrive { sense }).unwrap().unwrap().power, Some(Power::Idle));
 }
 
+mod hostile;
 mod places;

@@ -3,9 +3,9 @@
 use super::{Alarm, DriveHealth, Link};
 
 /// From there on a drive without platters is hot that does not say itself when it is.
-pub const HOT_CELSIUS_FLASH: i16 = 70;
+const HOT_CELSIUS_FLASH: i16 = 70;
 /// The same of one with platters.
-pub const HOT_CELSIUS_SPINNING: i16 = 55;
+const HOT_CELSIUS_SPINNING: i16 = 55;
 /// A drive is called hot until it is cooler than that by more than so much.
 const HOT_HYSTERESIS_CELSIUS: i16 = 3;
 /// A drive is called worn, or short of spare blocks, until it is better by more than so much.

@@ -9,6 +9,10 @@ pub(super) fn happenings(
     before: Option<&PoolDrive>,
     now: &PoolDrive,
 ) -> Vec<Happening> {
+    // One that has gone, or whose pool is not open, is not well for that.
+    if now.health.answer_age_seconds.is_none() {
+        return Vec::new();
+    }
     let before: &[DriveWarning] = before.map_or(&[], |before| &before.health.warnings);
     let same = |all: &[DriveWarning], warning: &DriveWarning| {
         all.iter().find(|other| other.kind == warning.kind).map(|other| other.severity)

@@ -8,7 +8,7 @@ fn drive(warnings: &[(&str, Severity)]) -> PoolDrive {
         message: "it has 73 °C: look at its cooling".to_owned(),
     };
     let warnings = warnings.iter().map(warning).collect();
-    let health = DriveHealth { warnings, ..DriveHealth::default() };
+    let health = DriveHealth { warnings, answer_age_seconds: Some(0), ..DriveHealth::default() };
     PoolDrive { name: "drive-1".to_owned(), health, ..PoolDrive::default() }
 }
 
@@ -33,6 +33,12 @@ fn a_warning_is_told_when_it_begins_when_it_becomes_worse_or_better_and_when_it_
     assert_eq!(told(Some(&[("hot", Warning)]), &[]), over);
     let both = told(Some(&[("hot", Warning)]), &[("worn", Warning)]);
     assert_eq!(both, [vec![("drive_worn".to_owned(), Warning)], over].concat());
+}
+
+#[test]
+fn a_drive_that_has_gone_is_not_told_to_be_well() {
+    let (pool, before) = (Pool::default(), drive(&[("failing", Severity::Error)]));
+    assert_eq!(happenings(&pool, Some(&before), &PoolDrive::default()), []);
 }
 
 #[test]
