@@ -318,6 +318,8 @@ pub struct DriveInfo {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// What it says of its health, where it is asked.
+    pub health: DriveHealth,
 }
 
 /// A volume and its figures.

@@ -277,7 +277,7 @@ pub enum DriveCommand {
     Show {
         /// The drive: its path, or POOL/DRIVE of an open pool
         drive: String,
-        /// Also what a member of an open pool says of its health, as of its last answer
+        /// Also what the drive says of its health; a member of an open pool, as of its last answer
         #[arg(short, long)]
         extended: bool,
     },

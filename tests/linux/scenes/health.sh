@@ -1,10 +1,10 @@
 #!/bin/sh
 # Ashlar itself in the guest, on NVMe drives that QEMU emulates: it asks the kernel's real driver
 # what they say of their health, while the pool has them open. One begins to warn of itself, which
-# becomes an event, and ends.
+# becomes an event, and ends. A SATA disk of QEMU's and a SCSI disk of the kernel's are asked, too.
 #
-#   run --file PATH-OF-ASHLAR --nvme 64M --nvme 64M --nvme 64M --on 'READY fail' COMMAND \
-#       --on 'READY mend' COMMAND health
+#   run --file PATH-OF-ASHLAR --nvme 64M --nvme 64M --nvme 64M --sata 64M \
+#       --on 'READY fail' COMMAND --on 'READY mend' COMMAND health
 #
 # COMMAND sets and clears bit 2 of the critical warnings of nvme-1.
 #
@@ -18,9 +18,14 @@ serves() { $ASHLAR status >/dev/null 2>&1; }
 # The number that the kernel has given to the drive with that serial number.
 number_of() { grep -l "^$1 *\$" /sys/class/nvme/nvme*/serial | sed 's@.*/nvme\([0-9]*\)/serial@\1@'; }
 
-# figures SERIAL: what Ashlar knows of a drive.
-figures() { $ASHLAR drive show -e "/dev/nvme$(number_of "$1")n1" --output json; }
-# shows SERIAL LINE...: each is one line of it.
+# figures DRIVE: what Ashlar knows of a drive, of which the serial number or the node is given.
+figures() {
+    case $1 in
+    NVME-*) $ASHLAR drive show -e "/dev/nvme$(number_of "$1")n1" --output json ;;
+    *) $ASHLAR drive show -e "$1" --output json ;;
+    esac
+}
+# shows DRIVE LINE...: each is one line of it.
 shows() {
     local said line
     said=$(figures "$1")
@@ -39,6 +44,8 @@ $ASHLAR serve --state /run/state --socket $ASHLAR_SOCKET --listen 10.0.2.15:4420
     --discovery none --drive-poll-seconds 1 >/tmp/ashlar.log 2>&1 &
 DAEMON=$!
 within 30 serves || fail "the daemon does not serve: $(cat /tmp/ashlar.log)"
+shows NVME-2 '"content": "nothing"' '"temperature_celsius": 50' ||
+    fail "a drive that no pool has says nothing: $(figures NVME-2)"
 must $ASHLAR pool create tank --level 5 --drive /dev/nvme0n1 --drive /dev/nvme1n1 --drive /dev/nvme2n1
 
 step "what they say, with a disk of the kernel's own before NVME-1"
@@ -56,6 +63,16 @@ celsius=$(nvme smart-log "/dev/nvme$number" | sed -nE 's/^temperature.*: *([0-9]
 [ "$celsius" = 50 ] || fail "nvme-cli says '$celsius': $(nvme smart-log "/dev/nvme$number")"
 must $ASHLAR drive show -e "/dev/nvme${number}n1"
 must $ASHLAR pool show -e tank
+
+step "a SATA disk and a SCSI disk, which no pool has"
+must modprobe -a ahci sd_mod
+within 30 test -b /dev/sda || fail "there is no SATA disk"
+must modprobe scsi_debug dev_size_mb=64
+within 30 test -b /dev/sdb || fail "there is no SCSI disk"
+must_show /dev/sda '"model": "QEMU HARDDISK"' '"serial": "SATA-0"' '"temperature_celsius": 31' \
+    '"power": "active"' '"write_cache": true' '"used_percent": null' '"absent": null'
+must_show /dev/sdb '"model": "Linux scsi_debug"' '"temperature_celsius": 38' \
+    '"temperature_max_celsius": 65' '"power": "active"' '"used_percent": null' '"absent": null'
 
 step "one warns"
 host_does fail

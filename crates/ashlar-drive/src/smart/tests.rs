@@ -362,7 +362,7 @@ impl Commands for SasDrive {
     fn scsi(&self, command: &[u8], data: &mut [u8]) -> io::Result<ScsiAnswer> {
         let page: &[u8] = match (command[0], command[2]) {
             (0x03, _) => &self.sense,
-            (0x12, 0) => b"\0\0\x06\x02\x5b\0\0\0SEAGATE ST4000NM0043    0004",
+            (0x12, 0) => b"\0\0\x06\x02\x5b\0\0\0HGST    HUSMR3280ASS200 0004",
             (0x12, 0x80) => b"\0\x80\0\x08Z1Z00000",
             (0x1a, 0x08) => &[23, 0, 0x10, 0, 0x08, 0x12, 0x14],
             (0x4d, 0x4d) => &[0x0d, 0, 0, 12, 0, 0, 3, 2, 0, 0x26, 0, 1, 3, 2, 0, 0x41],
@@ -383,7 +383,7 @@ fn a_sas_drive() {
     let drive = SasDrive { sense: [0; 18] };
     let health = scsi::look(&drive).unwrap().expect("it is awake");
     let expected = DriveHealth {
-        model: Some("SEAGATE ST4000NM0043".to_owned()),
+        model: Some("HGST HUSMR3280ASS200".to_owned()),
         serial: Some("Z1Z00000".to_owned()),
         firmware: Some("0004".to_owned()),
         power: Some(Power::Active),

@@ -16,13 +16,15 @@ use ashlar_volume::{
 use humantime::format_rfc3339_seconds;
 
 use super::finder::{FoundPlace, PoolPlaces};
-use super::health::Healths;
+use super::health::{Healths, Said};
 use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
 mod health;
 mod room;
 mod scrub;
+
+pub use health::silent;
 
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
@@ -432,7 +434,14 @@ pub fn drive_info(reading: &DriveReading) -> DriveInfo {
         pool_uuid: member.map(|superblock| superblock.pool.to_string()),
         model: facts.model.clone(),
         serial: facts.serial.clone(),
+        health: health::not_asked(),
     }
+}
+
+/// The same with what it says of its health.
+pub fn drive_with_health(reading: &DriveReading, said: Said) -> DriveInfo {
+    let (model, serial) = health::names(&said, Some(&reading.facts));
+    DriveInfo { model, serial, health: health::health(said), ..drive_info(reading) }
 }
 
 /// A connected host.

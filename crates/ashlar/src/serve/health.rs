@@ -9,7 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ashlar_drive::{DriveHealth, Look, Smart, Thresholds, Warning, warnings};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
+
+use super::apart::apart;
 
 /// For how long a media error counts as a recent one.
 const RECENT: Duration = Duration::from_secs(86_400);
@@ -77,6 +79,13 @@ pub struct Said {
     pub age: Option<Duration>,
 }
 
+impl Said {
+    /// Of a drive that says nothing, and why.
+    pub fn nothing(why: impl ToString) -> Self {
+        Said { absent: Some(why.to_string()), ..Said::default() }
+    }
+}
+
 impl Healths {
     /// Nothing is known yet.
     pub fn new(config: HealthConfig) -> Self {
@@ -87,12 +96,19 @@ impl Healths {
         self.known.lock().expect("no holder of the lock panics")
     }
 
+    /// What a drive has said that is no member, and is asked only once.
+    pub fn judge(&self, answer: Answer) -> Said {
+        let (mut course, now) = (Course::default(), Instant::now());
+        course.take(answer, now, self.config.thresholds);
+        course.said(now)
+    }
+
     /// What is known of a drive. One that nobody has asked is asked soon.
     pub fn of(&self, drive: &Asked) -> Said {
         let known = self.known();
         let Some(course) = known.drives.get(drive) else {
             self.is_wanted.notify_one();
-            return Said { absent: Some(NOT_YET.to_owned()), ..Said::default() };
+            return Said::nothing(NOT_YET);
         };
         course.said(Instant::now())
     }
@@ -182,8 +198,15 @@ impl Course {
     }
 }
 
-/// Asks the drive that the kernel calls so. Blocks until it answers.
-pub fn ask(kernel_name: &str) -> Answer {
+/// Asks the drive that the kernel calls so, by a thread of its own.
+///
+/// # Errors
+/// When no thread can be started.
+pub fn ask(kernel_name: String) -> std::io::Result<oneshot::Receiver<Answer>> {
+    apart("drive-health", move || look(&kernel_name))
+}
+
+fn look(kernel_name: &str) -> Answer {
     let smart = Smart::of(kernel_name).map_err(|silent| silent.to_string())?;
     smart.look().map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => format!(

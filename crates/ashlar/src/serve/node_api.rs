@@ -258,7 +258,8 @@ impl Shared {
     async fn inspect_drive(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
         let reading = self.node.inspect_drive(request.drive).await.map_err(api_error)?;
-        Ok(convert::drive_info(&reading))
+        let said = self.health_of(&reading.facts).await;
+        Ok(convert::drive_with_health(&reading, said))
     }
 }
 

@@ -24,6 +24,10 @@ fn drives_that_are_files_have_no_figures_and_it_is_said_why() {
     let shown = place.in_words(&["drive", "show", "-e", "tank/0"]);
     assert!(shown.contains(&format!("says nothing {SILENT}")), "{shown}");
     assert!(shown.contains("temperature - "), "{shown}");
+    let blank = place.path("blank.img");
+    std::fs::write(&blank, vec![0; 4 << 20]).expect("room");
+    let no_member = place.in_words(&["drive", "show", "-e", blank.to_str().expect("a name")]);
+    assert!(no_member.contains(&format!("says nothing {SILENT}")), "{no_member}");
     let not_asked = place.in_words(&["drive", "show", "tank/0"]);
     assert!(!not_asked.contains("temperature"), "{not_asked}");
 }

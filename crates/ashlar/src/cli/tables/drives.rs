@@ -120,21 +120,22 @@ pub fn drive_info(drive: &DriveInfo) -> String {
     sheet(of_info(drive))
 }
 
-/// The same where somebody wants to know of its health, too.
+/// The same with what it says of its health.
 pub fn drive_info_with_health(drive: &DriveInfo) -> String {
-    let health = "- (only the drives of open pools are asked)".to_owned();
-    sheet(of_info(drive).into_iter().chain([("health", health)]).collect())
+    sheet(of_info(drive).into_iter().chain(health::of_drive(&drive.health)).collect())
 }
 
 fn of_info(drive: &DriveInfo) -> Vec<(&'static str, String)> {
-    vec![
+    let mut rows = vec![
         ("drive", printable(&drive.spec)),
         ("kind", drive.kind.clone()),
         ("size", size(drive.size_bytes)),
         ("holds", printable(&drive.content)),
         ("model", or_dash(drive.model.as_deref())),
         ("serial", or_dash(drive.serial.as_deref())),
-    ]
+    ];
+    rows.extend(drive.health.warnings.iter().map(|it| ("warning", printable(&it.message))));
+    rows
 }
 
 #[cfg(test)]

@@ -16,13 +16,21 @@ impl Asked {
 
 /// What is known of a drive of an open pool.
 pub fn said(drive: &DriveReport, healths: &Healths) -> Said {
-    let absent = match (Asked::of(drive), &drive.facts) {
-        (Some(asked), _) => return healths.of(&asked),
-        (None, Some(facts)) if facts.is_volatile => Silent::Virtual.to_string(),
-        (None, Some(_)) => Silent::File.to_string(),
-        (None, None) => "it is not there".to_owned(),
-    };
-    Said { absent: Some(absent), ..Said::default() }
+    match (Asked::of(drive), &drive.facts) {
+        (Some(asked), _) => healths.of(&asked),
+        (None, Some(facts)) => Said::nothing(silent(facts)),
+        (None, None) => Said::nothing("it is not there"),
+    }
+}
+
+/// Why a drive says nothing that is no block device.
+pub fn silent(facts: &DriveFacts) -> Silent {
+    if facts.is_volatile { Silent::Virtual } else { Silent::File }
+}
+
+/// Of a drive of which nobody has wanted to know that.
+pub fn not_asked() -> DriveHealth {
+    health(Said::nothing("it was not asked"))
 }
 
 /// Its model and its serial number: as it says itself, or else as the kernel does, which shortens

@@ -1,13 +1,17 @@
-//! Drives are asked for their health, for as long as pools have them open.
+//! Drives are asked for their health.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ashlar_volume::PoolReport;
+use ashlar_volume::{DriveFacts, PoolReport};
+use tokio::sync::oneshot;
 
-use super::super::apart::apart;
-use super::super::health::{Asked, ask};
+use super::super::convert;
+use super::super::health::{Answer, Asked, Said, ask};
 use super::Shared;
+
+/// How long somebody waits for what a drive says that no pool has.
+const ANSWER_WAIT: Duration = Duration::from_secs(10);
 
 impl Shared {
     /// Asks the drives of all open pools now and then: for as long as it is polled.
@@ -17,21 +21,32 @@ impl Shared {
             // Without reactors there is no pool any more: the daemon ends.
             let Ok(reports) = self.node.reports().await else { return };
             for drive in self.healths.to_ask(drives_of(&reports), Instant::now()) {
-                self.clone().ask(drive);
+                tokio::spawn(self.clone().ask(drive));
             }
         }
     }
 
-    fn ask(self: Arc<Self>, drive: Asked) {
-        let kernel_name = drive.kernel_name.clone();
-        let asked = apart("drive-health", move || ask(&kernel_name));
-        tokio::spawn(async move {
-            let answer = match asked {
-                Ok(answer) => answer.await.unwrap_or_else(|ended| Err(ended.to_string())),
-                Err(error) => Err(format!("there is no thread to ask it: {error}")),
-            };
-            self.healths.take(&drive, answer, Instant::now());
-        });
+    async fn ask(self: Arc<Self>, drive: Asked) {
+        let answer = answer(ask(drive.kernel_name.clone())).await;
+        self.healths.take(&drive, answer, Instant::now());
+    }
+
+    /// What a drive says that no pool has open.
+    pub(super) async fn health_of(&self, facts: &DriveFacts) -> Said {
+        let Some(kernel_name) = facts.kernel.clone() else {
+            return Said::nothing(convert::silent(facts));
+        };
+        match tokio::time::timeout(ANSWER_WAIT, answer(ask(kernel_name))).await {
+            Ok(answer) => self.healths.judge(answer),
+            Err(_) => Said::nothing(format!("it has not answered for {ANSWER_WAIT:?}")),
+        }
+    }
+}
+
+async fn answer(asked: std::io::Result<oneshot::Receiver<Answer>>) -> Answer {
+    match asked {
+        Ok(answer) => answer.await.unwrap_or_else(|ended| Err(ended.to_string())),
+        Err(error) => Err(format!("there is no thread to ask it: {error}")),
     }
 }
 
