@@ -1,10 +1,9 @@
 //! Comparing what the pool says with what it may say.
 
 use std::ops::Range;
-use std::time::Duration;
 
-use ashlar_block::{BLOCK_BYTES, Clock, Lba, VolumeId};
-use ashlar_store::{VerifyState, VolumeState};
+use ashlar_block::{BLOCK_BYTES, Lba, VolumeId};
+use ashlar_store::VolumeState;
 
 use crate::content::version_of;
 use crate::hosts::{Action, Run};
@@ -13,9 +12,6 @@ use crate::start::Pool;
 
 /// Blocks that are read at a time when everything is.
 const RUN_BLOCKS: u64 = 32;
-
-/// How often it is looked whether a proof of the ledger has ended.
-const VERIFY_POLL: Duration = Duration::from_millis(20);
 
 impl Run {
     /// Reads every block that something was ever written to, now and then twice. Nothing else goes
@@ -75,22 +71,6 @@ impl Run {
             Ok(())
         } else {
             Err(format!("audit: {}", audit.wrong.join("; ")))
-        }
-    }
-
-    /// The ledger, against a walk that goes on beside everything else. Where a part of the map
-    /// cannot be read, or the pool halts, there is no proof.
-    pub async fn verify(&self, pool: &Pool) -> Result<(), String> {
-        if pool.start_verify().is_err() {
-            return Ok(());
-        }
-        loop {
-            let report = pool.status().verify.expect("one was begun");
-            match report.state {
-                VerifyState::Running => self.world.sleep(VERIFY_POLL).await,
-                VerifyState::Proven | VerifyState::Failed(_) => return Ok(()),
-                VerifyState::Wrong => return Err(format!("verify: {}", report.wrong.join("; "))),
-            }
         }
     }
 }

@@ -23,8 +23,8 @@ const PROVED_ONCE_IN: u64 = 25;
 const EMPTIED_ONCE_IN: u64 = 10;
 /// Chunks of each drive.
 const CHUNKS: [u64; 3] = [96, 160, 256];
-/// Part of the first fill that may be lacking later: in pools of a hundred segments what is open, and
-/// what the maps take, is not the same each time. After all was trimmed it is less.
+/// Part of the first fill that may be lacking later: in pools of a hundred segments what is open,
+/// and what the maps take, is not the same each time. After all was trimmed it is less.
 const LEAST_PART: u64 = 8;
 const LAST_PART: u64 = 16;
 

@@ -223,7 +223,6 @@ impl Run {
     async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         self.check_all(pool).await?;
         self.audit(pool).await?;
-        self.verify(pool).await?;
         if let Some(drives) = &self.scrubbed {
             self.scrub_twice(pool, drives).await?;
         }
@@ -239,7 +238,6 @@ impl Run {
                 self.world.sleep(ROOM_IS_BACK).await;
             }
             self.check_all(pool).await?;
-            self.verify(pool).await?;
             self.audit(pool).await?;
         }
         let halted = pool.halted().is_some();
@@ -318,7 +316,6 @@ impl Run {
                 13 if self.world.once_in(20) => self.resize(pool, id).await?,
                 13 if self.world.once_in(8) => drop(pool.start_scrub()),
                 13 if self.plan.trims && self.world.once_in(8) => drop(pool.start_trim()),
-                13 if self.world.once_in(8) => drop(pool.start_verify()),
                 13 if self.plan.grows && self.world.once_in(6) => drop(pool.grow().await),
                 14 if self.world.once_in(QUIET_ONCE_IN) => self.pause_all(pool).await,
                 14 if self.world.once_in(2) => self.contest(pool, id).await?,

@@ -69,8 +69,8 @@ struct Arguments {
     /// hardly drawn.
     #[arg(long)]
     coverage: bool,
-    /// Fill pools of three sizes on good drives until they refuse, trim and fill them again instead,
-    /// so many times.
+    /// Fill pools of three sizes on good drives until they refuse, trim and fill them again
+    /// instead, so many times.
     #[arg(long)]
     cycles: Option<u64>,
     /// Measure write amplification instead, on good drives.

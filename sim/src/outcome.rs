@@ -124,8 +124,10 @@ impl Outcome {
             (times < wanted).then(|| format!("{what}: {times} times, not {wanted}"))
         };
         // These hardly have anything to do with drives themselves.
-        let is_brief =
-            |activity| matches!(activity, Activity::Sweep | Activity::Purge | Activity::Audit);
+        let is_brief = |activity| {
+            use Activity::{Audit, Purge, Sweep, Verify};
+            matches!(activity, Sweep | Purge | Audit | Verify)
+        };
         let during = self.cuts_by_activity().filter(|(activity, _)| !is_brief(*activity));
         let cut_in =
             |(activity, cuts): (Activity, u64)| few(&format!("a cut during {activity:?}"), cuts, 1);

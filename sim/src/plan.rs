@@ -108,8 +108,6 @@ pub struct Plan {
     /// Drives are told of what is freed, and of all that is free by hosts' request.
     pub autotrim: bool,
     pub trims: bool,
-    /// What is done before the pool is full.
-    pub levels: Levels,
     /// Drives become larger, and the pool takes their room by hosts' request.
     pub grows: bool,
     /// How long writes wait for space.
@@ -145,13 +143,6 @@ pub struct Plan {
     pub cold_once_in: u64,
 }
 
-/// Those of a pool of which nobody has said anything, or others.
-fn levels(rng: &mut XorShift) -> Levels {
-    let stop = [100, 100, 97, 80][rng.below(4) as usize];
-    let [warn, throttle] = [stop - rng.below(20) as u8, stop - rng.below(30) as u8];
-    if rng.below(2) == 0 { Levels::default() } else { Levels { warn, throttle, stop } }
-}
-
 impl Plan {
     /// What a seed gives: one of `FULL_ONCE_IN` fills its pool.
     pub fn of(rng: &mut XorShift) -> Self {
@@ -181,7 +172,6 @@ impl Plan {
             io_timeout: Settings::default().io_timeout,
             autotrim: true,
             trims: true,
-            levels: Levels::default(),
             grows: false,
             space_wait: Options::default().space_wait,
             heartbeats: false,
@@ -261,7 +251,6 @@ impl Plan {
             io_timeout: [None, Some(20), Some(30)][rng.below(3) as usize].map(Duration::from_secs),
             autotrim: rng.below(4) > 0,
             trims: rng.below(2) == 0,
-            levels: levels(rng),
             grows,
             // Not so long that all a start does is to wait.
             space_wait: Duration::from_millis(300),
@@ -313,7 +302,7 @@ impl Plan {
             io_timeout: self.io_timeout,
             autotrim: self.autotrim,
             overcommit: false,
-            levels: self.levels,
+            levels: Levels::default(),
         }
     }
 

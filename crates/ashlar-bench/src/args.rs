@@ -72,6 +72,8 @@ pub enum Section {
     Steady,
     /// How often a block is copied between socket and drive
     Copies,
+    /// What it costs to count latencies, beside 4 KiB operations of a pool
+    Counting,
     /// A daemon with connected hosts and nothing to do, before and after a load
     Idle,
     /// A working connection among 2,000 that say nothing

@@ -15,6 +15,7 @@ mod bandwidth;
 mod churn;
 mod collection;
 mod copies;
+mod counting;
 mod daemon;
 mod device;
 mod directory;
@@ -103,6 +104,8 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<copies::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    counting: Option<counting::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<idle::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     silent: Option<silent::Report>,
@@ -158,6 +161,7 @@ impl Section {
             Section::Store => store::loads(settings),
             Section::Steady => steady::loads(settings),
             Section::Copies => copies::loads(settings),
+            Section::Counting => counting::loads(settings),
             Section::Allocations => allocations::loads(settings),
             _ => Vec::new(),
         }
@@ -218,6 +222,7 @@ impl Report {
             Section::Store => self.store.insert(store::measure(settings)?).shown(),
             Section::Steady => self.steady.insert(steady::measure(settings)?).shown(),
             Section::Copies => self.copies.insert(copies::measure(settings)?).shown(),
+            Section::Counting => self.counting.insert(counting::measure(settings)?).shown(),
             Section::Idle => self.idle.insert(idle::measure(&settings.program)?).shown(),
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),

@@ -201,12 +201,12 @@ fn per_block<T>(blocks: usize, mut work: impl FnMut() -> T) -> f64 {
 
 /// Processor time of this thread, exactly: what `/proc` says of a running thread is milliseconds
 /// old.
-fn thread_time() -> Duration {
+pub fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-fn nanos_each(spent: Duration, count: usize) -> f64 {
+pub fn nanos_each(spent: Duration, count: usize) -> f64 {
     spent.as_nanos() as f64 / count as f64
 }
 

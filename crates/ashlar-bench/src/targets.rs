@@ -134,6 +134,11 @@ impl Target {
     );
     pub const ALLOCATIONS: Target =
         target(Topic::Copies, "allocations for an operation", Bound::AtMost(0.0));
+    pub const COUNTING: Target = target(
+        Topic::Store,
+        "counting latencies: percent of an operation's processor time",
+        Bound::AtMost(1.0),
+    );
     pub const UNIFORM_70: Target = target(
         Topic::Collection,
         "blocks written per block, uniform, 70 % live",

@@ -1,10 +1,12 @@
 //! What the store needs of a drive.
 
 use std::future::Future;
+use std::rc::Rc;
 
 use bytes::Bytes;
 
 use crate::AlignedBuf;
+use crate::latency::Meter;
 
 /// When a write may be reported as done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,6 +106,11 @@ pub trait Device: 'static {
 
     /// Whether it spins. `None` if that is not known.
     fn is_rotational(&self) -> Option<bool> {
+        None
+    }
+
+    /// Who counts what its operations take. `None`: nobody does.
+    fn meter(&self) -> Option<&Rc<Meter>> {
         None
     }
 

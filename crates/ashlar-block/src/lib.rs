@@ -13,6 +13,7 @@ mod contain;
 pub mod copies;
 mod device;
 mod ids;
+pub mod latency;
 mod memory;
 mod name;
 mod notify;

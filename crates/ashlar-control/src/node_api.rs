@@ -6,8 +6,8 @@ use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive, SetCapacity, Status, Volume,
+    IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive,
+    RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -80,6 +80,12 @@ pub trait NodeApi: Send + Sync + 'static {
     fn trim(&self, pool: String) -> Answer<'_, Pool>;
     /// Begins to prove the ledger of a pool.
     fn verify(&self, pool: String) -> Answer<'_, Pool>;
+    /// What goes on in pools, volumes and drives.
+    fn iostat(&self, scope: IoScope) -> Answer<'_, IoStat>;
+    /// How long commands for a volume took.
+    fn volume_latency(&self, pool: String, volume: String) -> Answer<'_, Latency>;
+    /// How long operations of a drive took.
+    fn drive_latency(&self, pool: String, drive: String) -> Answer<'_, Latency>;
     /// Stops the scrub that is under way, if one is.
     fn stop_scrub(&self, pool: String) -> Answer<'_, Pool>;
 

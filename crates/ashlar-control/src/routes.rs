@@ -25,6 +25,7 @@ use crate::types::{
 use crate::watch::Watcher;
 
 mod events;
+mod iostat;
 mod volumes;
 
 /// What all paths begin with.
@@ -90,6 +91,9 @@ fn of_node() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(volumes::volume, volumes::change_volume, volumes::delete_volume))
         .routes(routes!(volumes::allow))
         .routes(routes!(volumes::deny))
+        .routes(routes!(iostat::iostat))
+        .routes(routes!(iostat::volume_latency))
+        .routes(routes!(iostat::drive_latency))
 }
 
 fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {

@@ -7,6 +7,8 @@ use utoipa::ToSchema;
 
 mod drives;
 mod events;
+mod health;
+mod iostat;
 mod pools;
 mod scrub;
 mod trim;
@@ -14,6 +16,11 @@ mod verify;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use events::{Event, Happening, Severity};
+pub use health::{DriveHealth, DriveWarning};
+pub use iostat::{
+    IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
+    LatencyFigures, SizedLatency,
+};
 pub use pools::{AfterLoss, ImportPool, Obstacle, PoolCounters, Progress, RenamePool, SetCapacity};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
@@ -251,6 +258,8 @@ pub struct PoolDrive {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// What it says of its health.
+    pub health: DriveHealth,
 }
 
 /// What a drive is and holds.
@@ -274,6 +283,8 @@ pub struct DriveInfo {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// What it says of its health, where it is asked.
+    pub health: DriveHealth,
 }
 
 /// A volume and its figures.

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use ashlar_block::latency::{Meter, OpKind, UnderWay};
 use ashlar_block::{
-    AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, Nanos, NullDevice,
-    SECTOR_BYTES,
+    AlignedBuf, Device, DeviceError, DeviceOp, Durability, MemoryDevice, NullDevice, SECTOR_BYTES,
 };
 use ashlar_reactor::{mailbox, now, sleep_until};
 use bytes::Bytes;
@@ -53,6 +54,7 @@ fn whole_sectors(bytes: u64) -> u64 {
 pub struct Drive {
     common: Common,
     backend: Rc<Backend>,
+    meter: Rc<Meter>,
     faults: Option<Faults>,
 }
 
@@ -69,7 +71,7 @@ impl DriveSeed {
     /// If no reactor runs on this thread.
     pub fn attach(self) -> Drive {
         let disk = Disk::new(self.descriptor, &self.common.info);
-        Drive { common: self.common, backend: Rc::new(Backend::Disk(disk)), faults: None }
+        Drive::of(self.common, Backend::Disk(disk))
     }
 }
 
@@ -153,7 +155,11 @@ impl Drive {
         let (counters, health) = (Arc::default(), Arc::default());
         let common =
             Common { info: Arc::new(info), counters, health, model, size_bytes, seen_bytes };
-        Drive { common, backend: Rc::new(backend), faults: None }
+        Drive::of(common, backend)
+    }
+
+    fn of(common: Common, backend: Backend) -> Self {
+        Drive { common, backend: Rc::new(backend), meter: Rc::default(), faults: None }
     }
 
     /// The same drive with faults between it and its users.
@@ -250,16 +256,35 @@ impl Drive {
         }
     }
 
+    /// An operation begins that is measured.
+    fn begin(&self, kind: OpKind, bytes: u64) -> UnderWay {
+        self.meter.begin(kind, bytes, now())
+    }
+
+    /// As [`Self::settle`], of an operation that is measured.
+    fn end(
+        &self,
+        op: DeviceOp,
+        under_way: UnderWay,
+        stable: bool,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let (at, bytes) = (now(), under_way.bytes());
+        let took = at.since(under_way.began());
+        under_way.ended(at);
+        self.settle(op, bytes, took, stable, result)
+    }
+
     /// What every operation passes on its way back.
     fn settle(
         &self,
         op: DeviceOp,
         bytes: u64,
-        began: Nanos,
+        took: Duration,
         stable: bool,
         result: Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        self.common.counters.of(op).note(result.is_ok(), bytes, now().since(began));
+        self.common.counters.of(op).note(result.is_ok(), bytes, took);
         let health = &self.common.health;
         match &result {
             Err(error) if ends_trust(op, stable && health.has_unflushed(), error) => {
@@ -384,10 +409,14 @@ impl Device for Drive {
         self.info().rotational
     }
 
+    fn meter(&self) -> Option<&Rc<Meter>> {
+        Some(&self.meter)
+    }
+
     async fn read(&self, offset: u64, buf: AlignedBuf) -> (Result<(), DeviceError>, AlignedBuf) {
-        let (began, bytes) = (now(), buf.len() as u64);
+        let under_way = self.begin(OpKind::Read, buf.len() as u64);
         let (result, buf) = self.read_backend(offset, buf).await;
-        (self.settle(DeviceOp::Read, bytes, began, false, result), buf)
+        (self.end(DeviceOp::Read, under_way, false, result), buf)
     }
 
     async fn write(
@@ -396,10 +425,9 @@ impl Device for Drive {
         data: Bytes,
         durability: Durability,
     ) -> Result<(), DeviceError> {
-        let (began, bytes) = (now(), data.len() as u64);
+        let under_way = self.begin(OpKind::Write, data.len() as u64);
         let result = self.write_tracked(offset, data, durability).await;
-        let stable = self.writes_through(durability);
-        self.settle(DeviceOp::Write, bytes, began, stable, result)
+        self.end(DeviceOp::Write, under_way, self.writes_through(durability), result)
     }
 
     async fn flush(&self) -> Result<(), DeviceError> {
@@ -409,7 +437,7 @@ impl Device for Drive {
         if result.is_ok() {
             self.common.health.flushed(mark);
         }
-        self.settle(DeviceOp::Flush, 0, began, true, result)
+        self.settle(DeviceOp::Flush, 0, now().since(began), true, result)
     }
 
     fn discards(&self) -> bool {
@@ -417,9 +445,9 @@ impl Device for Drive {
     }
 
     async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        let began = now();
+        let under_way = self.begin(OpKind::Trim, bytes);
         let result = self.discard_backend(offset, bytes).await;
-        self.settle(DeviceOp::Discard, bytes, began, false, result)
+        self.end(DeviceOp::Discard, under_way, false, result)
     }
 }
 

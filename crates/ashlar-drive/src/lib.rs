@@ -47,7 +47,9 @@ pub use machine::{
 pub use model::{ModelName, Profile, ProfileError, Timing};
 pub use open::OpenMode;
 pub use peek::{DriveMark, Peek};
-pub use smart::{DriveHealth, Link, Look, Power, Smart, Warning};
+pub use smart::{
+    Alarm, DriveHealth, Ill, Link, Look, Power, Silent, Smart, Thresholds, Warning, warnings,
+};
 pub use spec::{DRIVE_BYTES_MIN, DriveSpec, ParseDriveSpecError};
 pub use uevents::{DeviceChanges, Uevents};
 pub use world::DriveWorld;

@@ -13,14 +13,19 @@
 mod ata;
 mod link;
 mod nvme;
+mod place;
 mod scsi;
 mod transport;
+mod warnings;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use link::Link;
+use place::Kind;
+pub use place::Silent;
 use transport::Node;
+pub use warnings::{Ill, Thresholds, Warning, warnings};
 
 /// How a drive is, as it says itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,6 +42,8 @@ pub struct DriveHealth {
     pub temperature_celsius: Option<i16>,
     /// From there on the drive calls itself too hot, in degrees Celsius.
     pub temperature_max_celsius: Option<i16>,
+    /// From there on it may stop to save itself, in degrees Celsius.
+    pub temperature_critical_celsius: Option<i16>,
     /// What it has spent of its life, in percent; more than 100 is possible.
     pub used_percent: Option<u8>,
     /// Spare blocks that are left, in percent.
@@ -57,8 +64,10 @@ pub struct DriveHealth {
     pub has_volatile_cache: Option<bool>,
     /// What connects it.
     pub link: Option<Link>,
-    /// What it warns of.
-    pub warnings: Vec<Warning>,
+    /// It has platters.
+    pub is_rotational: Option<bool>,
+    /// What it warns of itself.
+    pub alarms: Vec<Alarm>,
 }
 
 /// What a drive takes power for.
@@ -81,7 +90,7 @@ pub enum Power {
 
 /// What a drive warns of: its own judgement, and not ours.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Warning {
+pub enum Alarm {
     /// Few spare blocks are left.
     Spare,
     /// It is too hot or too cold.
@@ -100,44 +109,31 @@ pub enum Warning {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Look {
     /// What the drive says.
-    Awake(DriveHealth),
+    Awake(Box<DriveHealth>),
     /// It sleeps, and was not asked.
     Asleep,
-    /// It is none that says anything.
-    Silent,
 }
 
 /// A drive that can be asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Smart {
-    node: PathBuf,
-    disk: PathBuf,
     kind: Kind,
-}
-
-/// What is spoken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Nvme,
-    Ata,
-    Scsi,
+    /// The device that takes commands.
+    node: PathBuf,
+    /// Its directory of sysfs, as `/sys/block/sda` is.
+    disk: PathBuf,
+    /// That of the NVMe controller or of the SCSI device.
+    device: PathBuf,
 }
 
 impl Smart {
-    /// The drive whose directory of sysfs is `disk`, as `/sys/block/sda` is, and whose device node
-    /// is `node`. None: it is none that says anything.
-    pub fn of(disk: &Path, node: &Path) -> Option<Self> {
-        let kind = kind_of(disk)?;
-        Some(Smart { node: node.to_owned(), disk: disk.to_owned(), kind })
-    }
-
     /// Asks it. Blocks its thread until the drive has answered, which may take as long as the
     /// drive is busy: not for a reactor's.
     ///
     /// # Errors
     /// The node cannot be opened, or a command that every such drive knows is refused.
     pub fn look(&self) -> io::Result<Look> {
-        if sleeps(&self.disk) {
+        if place::sleeps(&self.device) {
             return Ok(Look::Asleep);
         }
         let node = Node::open(&self.node)?;
@@ -146,30 +142,14 @@ impl Smart {
             Kind::Ata => ata::look(&node)?,
             Kind::Scsi => scsi::look(&node)?,
         };
-        Ok(health.map_or(Look::Asleep, |health| {
-            Look::Awake(DriveHealth { link: link::of(&self.disk), ..health })
-        }))
+        Ok(health.map_or(Look::Asleep, |health| Look::Awake(Box::new(self.with_place(health)))))
     }
-}
 
-fn kind_of(disk: &Path) -> Option<Kind> {
-    let name = disk.file_name()?.to_str()?;
-    if name.starts_with("nvme") {
-        return Some(Kind::Nvme);
+    /// What the kernel knows of it besides.
+    fn with_place(&self, health: DriveHealth) -> DriveHealth {
+        let link = link::of(&self.device, health.link.as_ref());
+        DriveHealth { link, is_rotational: place::is_rotational(&self.disk), ..health }
     }
-    let vendor = std::fs::read_to_string(disk.join("device/vendor")).ok()?;
-    // What QEMU and others make up knows no page that would say anything of a drive.
-    match (name.starts_with("sd"), vendor.trim()) {
-        (false, _) | (true, "QEMU" | "VMware" | "Msft" | "VBOX" | "Google") => None,
-        (true, "ATA") => Some(Kind::Ata),
-        (true, _) => Some(Kind::Scsi),
-    }
-}
-
-/// Whether the kernel has put the drive to sleep: any command would wake it.
-fn sleeps(disk: &Path) -> bool {
-    let status = std::fs::read_to_string(disk.join("device/power/runtime_status"));
-    status.is_ok_and(|status| matches!(status.trim(), "suspended" | "suspending"))
 }
 
 /// Text of a fixed width, as drives write it: filled with spaces at its end, or at its beginning.

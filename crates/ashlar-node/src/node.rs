@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ashlar_block::{DriveUuid, PoolUuid};
+use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::{
-    AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, NewVolume, Node,
-    NodeError, Nsid, Opening, Order, PoolRecord, PoolReport, Removal, SettingsChange, Table,
-    VolumeName, VolumeReport,
+    AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, Measured,
+    NewVolume, Node, NodeError, Nsid, Opening, Order, PoolActivity, PoolRecord, PoolReport,
+    Removal, Scope, SettingsChange, Table, VolumeName, VolumeReport,
 };
 use futures_util::future::BoxFuture;
 
@@ -45,6 +45,9 @@ asked_of_the_node! {
     fn held() -> Result<Vec<HeldDrive>, Gone>;
     fn report(pool: &'a str) -> Result<PoolReport, NodeError>;
     fn record(pool: &'a str) -> Result<PoolRecord, NodeError>;
+    fn activity(scope: Scope) -> Result<Vec<PoolActivity>, Gone>;
+    fn volume_measured(volume: VolumeUuid) -> Result<Measured, Gone>;
+    fn drive_measured(pool: &'a str, drive: String) -> Result<Option<Measured>, NodeError>;
 
     fn create_pool(new: NewPool, drives: Vec<String>, force: bool) -> Result<PoolRecord, NodeError>;
     fn open_pool(

@@ -44,6 +44,8 @@ mod waker;
 use std::future::{Future, poll_fn};
 use std::task::{Poll, Waker};
 
+use ashlar_block::Nanos;
+
 pub use config::Config;
 pub use error::StartError;
 pub use handle::Handle;
@@ -85,6 +87,15 @@ pub fn wake_at_once(waker: Waker) {
     if !reactor::try_current().is_some_and(|reactor| reactor.poll_at_once(&waker)) {
         waker.wake();
     }
+}
+
+/// When this turn of this thread's reactor began: what it has received came no later. Costs no look
+/// at the clock.
+///
+/// # Panics
+/// If no reactor runs on this thread.
+pub fn turn_began() -> Nanos {
+    reactor::turn_began().expect("this needs a reactor, and none runs on this thread")
 }
 
 /// Lets every other task that is ready run first. A task that yields again before it is done also

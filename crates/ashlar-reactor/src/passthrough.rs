@@ -134,34 +134,8 @@ const _: () = assert!(size_of::<SgIo>() == 88);
 /// device.
 pub fn scsi(device: impl AsFd, command: &[u8], data: &mut [u8]) -> io::Result<ScsiAnswer> {
     const SG_IO: libc::Ioctl = 0x2285;
-    const SG_DXFER_NONE: i32 = -1;
-    const SG_DXFER_FROM_DEV: i32 = -3;
-    assert!(command.len() <= 16, "a command of {} bytes", command.len());
     let mut sense = [0; SENSE_BYTES_MAX];
-    let mut request = SgIo {
-        interface_id: i32::from(b'S'),
-        direction: if data.is_empty() { SG_DXFER_NONE } else { SG_DXFER_FROM_DEV },
-        command_bytes: command.len() as u8,
-        sense_bytes_max: SENSE_BYTES_MAX as u8,
-        vectors: 0,
-        data_bytes: data.len() as u32,
-        data: data.as_mut_ptr(),
-        command: command.as_ptr(),
-        sense: sense.as_mut_ptr(),
-        timeout_ms: TIMEOUT.as_millis() as u32,
-        flags: 0,
-        pack_id: 0,
-        user: std::ptr::null_mut(),
-        status: 0,
-        masked_status: 0,
-        message_status: 0,
-        sense_bytes: 0,
-        host_status: 0,
-        driver_status: 0,
-        missing_bytes: 0,
-        duration_ms: 0,
-        info: 0,
-    };
+    let mut request = SgIo::new(command, data, &mut sense);
     // SAFETY: the request takes the address of a struct of its layout, reads the command, and
     // writes to the struct, to `data` and to `sense`, each of which it has the length of; all of
     // them live until it returns.
@@ -178,4 +152,36 @@ pub fn scsi(device: impl AsFd, command: &[u8], data: &mut [u8]) -> io::Result<Sc
         sense_bytes: usize::from(request.sense_bytes).min(SENSE_BYTES_MAX),
         missing_bytes: request.missing_bytes.max(0) as usize,
     })
+}
+
+impl SgIo {
+    fn new(command: &[u8], data: &mut [u8], sense: &mut [u8; SENSE_BYTES_MAX]) -> Self {
+        const SG_DXFER_NONE: i32 = -1;
+        const SG_DXFER_FROM_DEV: i32 = -3;
+        assert!(command.len() <= 16, "a command of {} bytes", command.len());
+        SgIo {
+            interface_id: i32::from(b'S'),
+            direction: if data.is_empty() { SG_DXFER_NONE } else { SG_DXFER_FROM_DEV },
+            command_bytes: command.len() as u8,
+            sense_bytes_max: SENSE_BYTES_MAX as u8,
+            vectors: 0,
+            data_bytes: data.len() as u32,
+            data: data.as_mut_ptr(),
+            command: command.as_ptr(),
+            sense: sense.as_mut_ptr(),
+            timeout_ms: TIMEOUT.as_millis() as u32,
+            flags: 0,
+            pack_id: 0,
+            user: std::ptr::null_mut(),
+            status: 0,
+            masked_status: 0,
+            message_status: 0,
+            sense_bytes: 0,
+            host_status: 0,
+            driver_status: 0,
+            missing_bytes: 0,
+            duration_ms: 0,
+            info: 0,
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use ashlar_block::Nanos;
 use io_uring::{opcode, squeue, types};
 
 use crate::config::Config;
@@ -24,7 +25,7 @@ use crate::ring::{Completion, IGNORED, Ring};
 use crate::spin::Spin;
 use crate::stats::{Counters, RingCounts, Stats};
 use crate::task::{LocalFuture, TaskKey, Tasks};
-use crate::timer::Timers;
+use crate::timer::{self, Timers};
 use crate::waker::{self, ReactorId};
 
 thread_local! {
@@ -35,6 +36,8 @@ pub(crate) struct Reactor {
     pub(crate) id: ReactorId,
     pub(crate) config: Config,
     pub(crate) tasks: Tasks,
+    /// When this turn began.
+    pub(crate) turn_began: Cell<Nanos>,
     /// Polls that this turn has left.
     pub(crate) polls_left: Cell<usize>,
     pub(crate) timers: Timers,
@@ -81,6 +84,11 @@ pub(crate) fn wake_here(id: ReactorId, key: TaskKey) -> bool {
     CURRENT.try_with(wake).unwrap_or(false)
 }
 
+/// When the turn of this thread's reactor began. `None`: none runs here.
+pub(crate) fn turn_began() -> Option<Nanos> {
+    CURRENT.with_borrow(|current| current.as_ref().map(|reactor| reactor.turn_began.get()))
+}
+
 /// Gives a receive buffer back to this thread's reactor; false if it is another's.
 pub(crate) fn give_back_here(buffers: &Arc<Buffers>, buffer: u16) -> bool {
     let give_back = |current: &RefCell<Option<Rc<Reactor>>>| match &*current.borrow() {
@@ -106,6 +114,7 @@ impl Reactor {
         Ok(Reactor {
             id,
             tasks: Tasks::default(),
+            turn_began: Cell::new(timer::now()),
             polls_left: Cell::new(0),
             timers: Timers::default(),
             idle: Idle::default(),

@@ -313,3 +313,18 @@ fn a_configuration_out_of_bounds_is_refused_by_name() {
         assert!(error.contains(name), "{error}");
     }
 }
+
+#[test]
+fn a_turn_begins_after_what_came_before_it_and_before_what_it_does() {
+    run(Config::default(), async {
+        let before = now();
+        yield_now().await;
+        yield_now().await;
+        let (began, at) = (turn_began(), now());
+        assert!(before <= began && began <= at, "{before:?} {began:?} {at:?}");
+        assert_eq!(turn_began(), began, "it stays");
+        sleep(Duration::from_millis(1)).await;
+        assert!(turn_began() > at);
+    })
+    .unwrap();
+}

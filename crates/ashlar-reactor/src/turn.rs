@@ -19,6 +19,7 @@ impl Reactor {
         self.counters.turns.add(1);
         self.read_letters();
         let now = now();
+        self.turn_began.set(now);
         self.timers.fire(now);
         let is_idle = self.tell_if_idle(now);
         self.polls_left.set(self.config.polls_per_turn_max);

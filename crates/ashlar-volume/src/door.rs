@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use ashlar_block::latency::{Histogram, Meter, OpKind};
 use ashlar_block::{AlignedBuf, IoError, VolumeUuid};
 use bytes::Bytes;
 
@@ -199,6 +201,11 @@ pub struct FormatRequest {
 /// beside the data that it is given and what it returns, and beside what the store itself keeps.
 /// *Its blocks* are the blocks of 4 KiB that its range touches.
 pub trait VolumeIo: Clone + 'static {
+    /// Whom the front end tells what each command of a host took. `None`: nobody counts it.
+    fn meter(&self) -> Option<&Rc<Meter>> {
+        None
+    }
+
     /// The bytes at `offset`; what was never written or is deallocated reads as zeros. Memory:
     /// none, but what it returns is a buffer of its blocks.
     fn read(&self, offset: u64, bytes: usize) -> impl Future<Output = Result<AlignedBuf, IoError>>;
@@ -256,6 +263,18 @@ pub trait Door: Clone + 'static {
 
     /// Figures for the SMART log that `host` sees: those of the pools that it has volumes in.
     fn health(&self, host: &HostNqn) -> HealthFigures;
+
+    /// How long commands of that kind took, over all reactors: those for the namespaces that `host`
+    /// may see, or for one of them.
+    fn latency(
+        &self,
+        host: &HostNqn,
+        nsid: Option<Nsid>,
+        kind: OpKind,
+    ) -> impl Future<Output = Histogram> {
+        let _ = (host, nsid, kind);
+        std::future::ready(Histogram::default())
+    }
 
     /// Formats a namespace: its content is gone and its sector size may change.
     fn format(

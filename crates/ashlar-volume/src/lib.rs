@@ -9,12 +9,14 @@
 //! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
+//! | `activity` | what goes on in pools, volumes and drives, and how long that takes |
 //! | `drive_provider`, `dispatcher` | from outside: drives, a way between reactors |
 //!
 //! This crate knows no PDUs and no sockets (what is above the door), and no parity, drives or rows
 //! (what is below the store).
 
 mod access;
+mod activity;
 mod attributes;
 mod dispatcher;
 mod door;
@@ -34,6 +36,7 @@ mod store_volume;
 mod table;
 
 pub use access::AccessChange;
+pub use activity::{DriveActivity, Measured, PoolActivity, Scope, VolumeActivity};
 pub use ashlar_block::place::{is_at, path_of};
 pub use attributes::{Attributes, HOSTS_MAX};
 pub use dispatcher::{Dispatcher, Gone};

@@ -1,6 +1,7 @@
 //! A node: its reactors and the pools on them, as the control plane sees them. Usable on any
 //! thread.
 
+pub(crate) mod activity;
 mod members;
 mod volumes;
 

@@ -12,7 +12,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{AlignedBuf, Cause, IoError, World};
+use ashlar_block::latency::{Histogram, Meter, OpKind};
+use ashlar_block::{AlignedBuf, Cause, IoError, VolumeUuid, World};
 use bytes::Bytes;
 
 use crate::dispatcher::Dispatcher;
@@ -21,6 +22,7 @@ use crate::door::{
 };
 use crate::drive_provider::DriveProvider;
 use crate::fuse::PoolWorld;
+use crate::node::activity::of_volumes;
 use crate::reactor_pools::{PoolVolume, ReactorPools};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
@@ -66,7 +68,10 @@ impl<B: DriveProvider, C: Dispatcher<B>> Namespace<B, C> {
 }
 
 /// A volume of a node: here, or behind a message.
-pub struct NodeVolume<B: DriveProvider, C: Dispatcher<B>>(Reach<B, C>);
+pub struct NodeVolume<B: DriveProvider, C: Dispatcher<B>> {
+    reach: Reach<B, C>,
+    meter: Rc<Meter>,
+}
 
 enum Reach<B: DriveProvider, C: Dispatcher<B>> {
     Here(WeakVolume<PoolWorld<B::World>>),
@@ -77,11 +82,12 @@ enum Reach<B: DriveProvider, C: Dispatcher<B>> {
 
 impl<B: DriveProvider, C: Dispatcher<B>> Clone for NodeVolume<B, C> {
     fn clone(&self) -> Self {
-        NodeVolume(match &self.0 {
+        let reach = match &self.reach {
             Reach::Here(volume) => Reach::Here(volume.clone()),
             Reach::There(dispatcher, place) => Reach::There(dispatcher.clone(), *place),
             Reach::Nowhere => Reach::Nowhere,
-        })
+        };
+        NodeVolume { reach, meter: self.meter.clone() }
     }
 }
 
@@ -99,6 +105,7 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
             return seen;
         }
         let (generation, rows) = inner.home.table().rows();
+        inner.home.keep_meters(&rows.values().map(|row| row.info.uuid).collect());
         let namespaces = rows.iter().map(|(nsid, row)| (*nsid, self.namespace(row))).collect();
         let view = Rc::new(View { generation, namespaces });
         inner.view.replace(view.clone());
@@ -113,7 +120,17 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
             Reach::There(dispatcher.clone(), row.place)
         };
         let (info, used_bytes) = (RefCell::new(row.info.clone()), row.used_bytes.clone());
-        Namespace { info, used_bytes, place: row.place, volume: NodeVolume(reach) }
+        let volume = NodeVolume { reach, meter: home.meter(row.info.uuid) };
+        Namespace { info, used_bytes, place: row.place, volume }
+    }
+
+    /// The volumes behind the namespaces that `host` may see, or behind one of them.
+    fn visible(&self, host: &HostNqn, nsid: Option<Nsid>) -> Arc<[VolumeUuid]> {
+        let view = self.view();
+        let infos = view.namespaces.values().map(|namespace| namespace.info.borrow());
+        let wanted = infos
+            .filter(|info| nsid.is_none_or(|nsid| nsid == info.nsid) && info.access.allows(host));
+        wanted.map(|info| info.uuid).collect()
     }
 
     fn place(&self, host: &HostNqn, nsid: Nsid) -> Result<Place, IoError> {
@@ -181,6 +198,15 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
         self.inner.home.table().health(host)
     }
 
+    async fn latency(&self, host: &HostNqn, nsid: Option<Nsid>, kind: OpKind) -> Histogram {
+        let counted = of_volumes(&self.inner.dispatcher, self.visible(host, nsid)).await;
+        let mut all = Histogram::default();
+        for activity in counted.unwrap_or_default().values() {
+            all.add(&activity.ended[kind as usize].took);
+        }
+        all
+    }
+
     async fn format(
         &self,
         host: &HostNqn,
@@ -211,7 +237,7 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
         F: Future<Output = Result<T, IoError>> + 'static,
         T: Send + 'static,
     {
-        let (dispatcher, place) = match &self.0 {
+        let (dispatcher, place) = match &self.reach {
             Reach::Here(volume) => {
                 return done_on(volume.upgrade().ok_or(Cause::NotReady)?, work).await;
             }
@@ -240,6 +266,10 @@ where
 }
 
 impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
+    fn meter(&self) -> Option<&Rc<Meter>> {
+        Some(&self.meter)
+    }
+
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
         self.on(move |volume| async move { volume.read(offset, bytes).await }).await
     }

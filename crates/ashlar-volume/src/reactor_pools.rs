@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::{BLOCK_BYTES, Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId};
+use ashlar_block::latency::Meter;
+use ashlar_block::{Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
-use crate::door::NamespaceInfo;
 use crate::drive_provider::{DriveFacts, DriveProvider, ProvidedDrive};
 use crate::error::NodeError;
 use crate::fuse::PoolWorld;
@@ -20,12 +19,16 @@ use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::store_volume::StoreVolume;
 use crate::table::{Place, ReactorIndex, Row, Table};
 use notes::Notes;
+use open_volume::OpenVolume;
+use volumes::namespace_info;
 
+mod activity;
 mod create;
 mod elsewhere;
 mod members;
 mod notes;
 mod open;
+mod open_volume;
 mod opening;
 mod rejoin;
 mod reports;
@@ -52,6 +55,8 @@ pub struct ReactorPools<B: DriveProvider> {
     world: B::World,
     table: Arc<Table>,
     pools: Rc<RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>>,
+    /// What hosts do by connections of this reactor, wherever the volumes live.
+    meters: RefCell<BTreeMap<VolumeUuid, Rc<Meter>>>,
     /// Hears of pools that a fault in Ashlar itself has stopped.
     told: Rc<dyn Fn(StoppedPool)>,
 }
@@ -73,23 +78,6 @@ impl<D> PoolDrive<D> {
         let stable_name = facts.kernel.as_deref().and_then(|kernel| provider.stable_name(kernel));
         DriveFacts { stable_name: stable_name.or(facts.stable_name), ..facts }
     }
-}
-
-/// A volume, and what of it other reactors may read.
-struct OpenVolume<B: DriveProvider> {
-    volume: PoolVolume<B>,
-    compression: bool,
-    used_bytes: Arc<AtomicU64>,
-    traffic: Traffic,
-}
-
-/// Whether hosts use a volume now, as looks at it tell, a second apart.
-#[derive(Default)]
-struct Traffic {
-    /// Operations at the last look.
-    seen: Cell<u64>,
-    /// There were some between the last two looks.
-    was_busy: Cell<bool>,
 }
 
 /// What becomes of a drive.
@@ -134,6 +122,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             world,
             table,
             pools: Rc::default(),
+            meters: RefCell::default(),
             told: Rc::new(told),
         })
     }
@@ -418,48 +407,5 @@ impl<B: DriveProvider> OpenPool<B> {
 
     fn name(&self) -> String {
         self.store.name()
-    }
-}
-
-impl<B: DriveProvider> OpenVolume<B> {
-    fn new(volume: PoolVolume<B>, compression: bool) -> Self {
-        let open = OpenVolume {
-            volume,
-            compression,
-            used_bytes: Arc::default(),
-            traffic: Traffic::default(),
-        };
-        open.refresh();
-        open
-    }
-
-    fn refresh(&self) {
-        let bytes = self.volume.usage().blocks * BLOCK_BYTES as u64;
-        self.used_bytes.store(bytes.min(self.volume.size_bytes()), Ordering::Relaxed);
-        let operations = self.volume.operations();
-        let before = self.traffic.seen.replace(operations);
-        self.traffic.was_busy.set(before != operations);
-    }
-
-    /// Hosts have used it within the last two seconds.
-    fn is_busy(&self) -> bool {
-        self.traffic.was_busy.get() || self.traffic.seen.get() != self.volume.operations()
-    }
-}
-
-fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceInfo {
-    let attributes = volume.attributes();
-    NamespaceInfo {
-        nsid: attributes.nsid,
-        uuid: attributes.uuid,
-        size_bytes: volume.size_bytes(),
-        lba_bytes: attributes.lba_bytes,
-        used_bytes: 0,
-        atomic_write_bytes_max: volume.atomic_write_bytes(),
-        atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
-        write_protected: attributes.write_protected,
-        is_ready: true,
-        generation: 0,
-        access: attributes.access.into(),
     }
 }

@@ -158,6 +158,11 @@ impl<W: World> StoreVolume<W> {
         self.core.attributes.borrow().clone()
     }
 
+    /// Looks at what it is beyond its blocks, without a copy of who may see it.
+    pub(crate) fn with_attributes<T>(&self, look: impl FnOnce(&Attributes) -> T) -> T {
+        look(&self.core.attributes.borrow())
+    }
+
     /// Its size as hosts see it.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.core.size_bytes.get()

@@ -8,10 +8,14 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
+mod health;
+mod iostat;
 mod pool;
 mod room;
 mod tips;
 
+pub use health::HealthArguments;
+pub use iostat::IostatArguments;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
 pub use room::{CapacityFormat, RoomCommand};
 
@@ -166,6 +170,8 @@ The daemon keeps its newest 1024 events, from its start on.")]
         #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_event_number)]
         after: u64,
     },
+    /// Show what goes on: operations, bytes, latencies and queues, once or again and again
+    Iostat(IostatArguments),
     /// Everything at a glance
     #[command(after_help = "Examples:\n  ashlar status\n  ashlar status --output json")]
     Status,
@@ -179,7 +185,8 @@ The daemon keeps its newest 1024 events, from its start on.")]
   ashlar serve --state ./data --discovery none --reactors 2
 
 The configuration file (TOML) has the same keys: listen, discovery, socket,
-reactors, spin_us, map_memory_bytes, member_wait_seconds. It has four more:
+reactors, spin_us, map_memory_bytes, member_wait_seconds, drive_poll_seconds,
+drive_hot_celsius, drive_worn_percent. It has four more:
 over_provisioning_percent is the part of the usable space that is kept free for
 garbage collection (23); drive_directories lists further directories that hold
 drives as files; auto_rejoin says whether drives that come back rejoin open
@@ -223,6 +230,9 @@ pub struct ServeArguments {
     /// open. Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
+    /// About the health of drives
+    #[command(flatten)]
+    pub health: HealthArguments,
     /// Also open pools whose work has ended the daemon twice within a minute; otherwise they stay
     /// closed
     #[arg(long)]
@@ -267,11 +277,15 @@ pub enum DriveCommand {
     /// Show what a drive is and holds
     #[command(after_help = "Examples:
   ashlar drive show tank/drive-2
+  ashlar drive show -e tank/drive-2
   ashlar drive show /dev/nvme1n1
   ashlar drive show file:/d/0.img")]
     Show {
         /// The drive: its path, or POOL/DRIVE of an open pool
         drive: String,
+        /// Also what the drive says of its health; a member of an open pool, as of its last answer
+        #[arg(short, long)]
+        extended: bool,
     },
     /// Give a drive of a pool up, as if it had been pulled: Ashlar rebuilds its data on the others
     #[command(
@@ -355,8 +369,8 @@ pub enum VolumeCommand {
         #[arg(long, value_name = "HOST")]
         allow: Vec<String>,
         /// Bytes of the sectors that hosts see: 512 or 4096
-        #[arg(long, value_name = "BYTES", default_value_t = 4096)]
-        lba_size: u32,
+        #[arg(long, value_name = "BYTES", default_value_t = 4096, alias = "lba-size")]
+        sector_size: u32,
         /// Store blocks uncompressed
         #[arg(long)]
         no_compression: bool,
@@ -365,10 +379,15 @@ pub enum VolumeCommand {
     #[command(after_help = "Example:\n  ashlar volume list")]
     List,
     /// Show a volume and its figures
-    #[command(after_help = "Example:\n  ashlar volume show tank/v0 --output json")]
+    #[command(after_help = "Examples:
+  ashlar volume show tank/v0 --output json
+  ashlar volume show -e tank/v0")]
     Show {
         /// POOL/NAME
         volume: String,
+        /// Also how long commands of hosts took, by kind and size
+        #[arg(short, long)]
+        extended: bool,
     },
     /// Make a volume larger, or smaller; connected hosts see it at once
     #[command(after_help = "Examples:

@@ -5,6 +5,8 @@ mod client;
 mod consent;
 mod done;
 mod events;
+mod figures;
+mod iostat;
 mod members;
 mod paths;
 mod progress;

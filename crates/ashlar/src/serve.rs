@@ -9,6 +9,7 @@ mod distinct;
 mod errors;
 mod finder;
 mod forecast;
+mod health;
 mod memory;
 mod namespaces;
 mod node_api;

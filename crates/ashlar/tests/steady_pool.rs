@@ -15,6 +15,8 @@ const DRIVES: usize = 5;
 const DRIVE_BYTES: u64 = 1 << 30;
 /// Large enough for segments to be opened, and checkpoints made, rarely.
 const CHUNK_BYTES: u32 = 8 << 20;
+/// Parts of a histogram of latencies, each of which is made when it is needed.
+const LATENCY_GROUPS: u64 = 22;
 const VOLUME_BLOCKS: u64 = 8192;
 /// Writes outstanding, as from one connection of a busy host.
 const OUTSTANDING: u64 = 32;
@@ -91,7 +93,8 @@ fn a_warm_pool_allocates_nothing_for_a_read_and_for_many_writes_together() {
         (read - start, allocations::of_this_thread() - read)
     });
     let (reads, writes) = counted.expect("a reactor starts");
-    assert_eq!(reads, 0, "for {VOLUME_BLOCKS} reads");
+    // An operation of a drive that took as long as none before it takes a place in its histogram.
+    assert!(reads < LATENCY_GROUPS, "{reads} for {VOLUME_BLOCKS} reads");
     // The writers themselves, segments that are opened, and checkpoints: neither a write nor a
     // batch.
     assert!(writes < VOLUME_BLOCKS / 4, "{writes} for {VOLUME_BLOCKS} writes");

@@ -13,7 +13,7 @@
 FS=${FS:-ext4} CYCLES=${CYCLES:-20}
 
 # Data that do not compress.
-SOURCE_MIB=16
+SOURCE_MIB=8
 
 # The source again and again, a file each, until a write is refused; sets FILLED_MIB.
 fill() {
@@ -32,7 +32,7 @@ write_files() {
     must sync
     (cd /mnt/kept && sha256sum -- *) >/tmp/sums
 }
-check_files() { (cd /mnt/kept && must sha256sum -c --quiet /tmp/sums) || exit 1; }
+check_files() { (cd /mnt/kept && must sha256sum -c -s /tmp/sums) || exit 1; }
 is_writable() { touch "/mnt/kept/probe-$1" && sync -f /mnt && rm "/mnt/kept/probe-$1"; }
 
 # Space comes back as the pool reclaims it, and the first writes after a trim wait for that.

@@ -26,7 +26,9 @@ pub struct Happening {
     /// `pool_state_entered`, `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`,
     /// `rebuild_began`, `rebuild_progress` (each tenth), `rebuild_ended`, the same of `evacuation`
     /// and `rebalance`, `host_connected`, `host_disconnected`, `hosts`, `spare_taken`,
-    /// `spares_used_up`, `spare_refused`, `drive_refused`, `scrub_finished`, `trim_finished`,
+    /// `spares_used_up`, `spare_refused`, `drive_refused`, `drive_hot`, `drive_worn`,
+    /// `drive_spare_low`, `drive_failing`, `drive_media_errors`, `drive_link_degraded`,
+    /// `drive_warning_ended` (of the kind in `states`), `scrub_finished`, `trim_finished`,
     /// `state_not_written`, `state_written`; `change` (a client has asked for one), `changes`.
     pub kind: String,
     /// The pool's name.

@@ -85,7 +85,7 @@ pub enum Obstacle {
 }
 
 /// What has happened in a pool since it was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PoolCounters {
     /// Blocks that hosts have written.
     pub blocks_written: u64,
@@ -125,4 +125,6 @@ pub struct PoolCounters {
     pub blocks_unrecovered: u64,
     /// Starts that found no clean end before them, since the pool was made.
     pub unclean_starts: u64,
+    /// Bytes written to drives over bytes that hosts have written. Null: they wrote nothing.
+    pub write_amplification: Option<f64>,
 }

@@ -175,6 +175,8 @@ fn what_is_unknown_is_null_and_not_left_out() {
         names_left_out(&Scrub::default()),
         names_left_out(&ScrubbedDrive::default()),
         names_left_out(&PoolDrive::default()),
+        names_left_out(&DriveHealth::default()),
+        names_left_out(&PoolCounters::default()),
         names_left_out(&Volume::default()),
         names_left_out(&Spare::default()),
         names_left_out(&happening),

@@ -9,6 +9,7 @@ use crate::types::{
     Happening, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Trim, Verify,
 };
 
+mod health;
 mod hosts;
 
 /// States of pools that say nothing on their own, or that other events tell of.
@@ -162,6 +163,7 @@ fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
         }
         all.extend(drive_state(now, old, drive));
         all.extend(drive_refused(now, old, drive));
+        all.extend(health::happenings(now, old, drive));
     }
     all
 }
@@ -210,7 +212,6 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
     })
 }
 
-/// A drive on which it found something is given up.
 /// A pool is warned of that will be full within so long.
 const FULL_SOON_SECONDS: u64 = 4 * 3600;
 
@@ -260,6 +261,7 @@ fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
     is_new.then(|| about(now, severity, "trim_finished", message))
 }
 
+/// A drive on which it found something is given up.
 fn has_given_up(scrub: &Scrub) -> bool {
     scrub.drives.iter().any(|drive| drive.given_up.is_some())
 }

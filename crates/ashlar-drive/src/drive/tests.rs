@@ -436,3 +436,45 @@ fn a_modelled_drive_takes_its_time_and_says_that_it_is_one() {
         on_reactor(async move { Drive::open_aside(&missing, OpenMode::Existing).await.map(drop) });
     assert!(error.unwrap_err().to_string().contains("cannot be modelled"));
 }
+
+#[test]
+fn what_operations_take_is_counted_by_kind_over_all_clones() {
+    use ashlar_block::latency::SizeClass;
+    on_reactor(async {
+        let (drive, began) = (memory(), now());
+        drive.clone().write(0, data(1, 8192), Durability::Stable).await.unwrap();
+        read(&drive, 0, SECTOR_BYTES).await.unwrap();
+        drive.discard(0, 1 << 20).await.unwrap();
+        drive.flush().await.unwrap();
+        read(&drive, SIZE, SECTOR_BYTES).await.unwrap_err();
+        let latencies = drive.meter().unwrap().latencies();
+        let counted = |kind, size| latencies.of(kind, size).map_or(0, |all| all.took.count());
+        assert_eq!(counted(OpKind::Write, SizeClass::UpTo16KiB), 1);
+        assert_eq!(counted(OpKind::Read, SizeClass::UpTo4KiB), 2, "one that fails is one");
+        assert_eq!(counted(OpKind::Trim, SizeClass::Larger), 1);
+        assert_eq!(drive.meter().unwrap().in_flight(), 0);
+        let longest = latencies.of_kind(OpKind::Write).took.max().unwrap();
+        assert!(longest <= now().since(began));
+    });
+}
+
+#[test]
+fn an_operation_is_in_flight_until_it_has_ended_or_nobody_waits_for_it() {
+    on_reactor(async {
+        let faults = Faults::default();
+        let drive = memory().with_faults(faults.clone());
+        faults.stall();
+        let reading = spawn_joined({
+            let drive = drive.clone();
+            async move { drop(read(&drive, 0, SECTOR_BYTES).await) }
+        });
+        while drive.meter().unwrap().in_flight() == 0 {
+            yield_now().await;
+        }
+        reading.abort();
+        while drive.meter().unwrap().in_flight() > 0 {
+            yield_now().await;
+        }
+        assert_eq!(drive.meter().unwrap().latencies().of_kind(OpKind::Read).took.count(), 0);
+    });
+}

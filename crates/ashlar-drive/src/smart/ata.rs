@@ -11,7 +11,7 @@ use std::ops::Range;
 use ashlar_reactor::passthrough::ScsiAnswer;
 
 use super::transport::Commands;
-use super::{DriveHealth, Power, Warning, padded_text};
+use super::{Alarm, DriveHealth, Link, Power, padded_text};
 
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: usize = 512;
@@ -72,7 +72,9 @@ const SCT_STALLS: &str = "TOSHIBA DT01ACA";
 fn power(drive: &impl Commands) -> io::Result<Option<Option<Power>>> {
     let answer =
         drive.scsi(&Ata { command: CHECK_POWER_MODE, ..Ata::default() }.registers(), &mut [])?;
-    let Some(registers) = Registers::of(&answer) else { return Ok(Some(None)) };
+    // One that does not know the command leaves a count that means nothing.
+    let registers = Registers::of(&answer).filter(|registers| registers.status & ATA_ERROR == 0);
+    let Some(registers) = registers else { return Ok(Some(None)) };
     Ok(match registers.count {
         0x00 | 0x01 => None,
         0x80..=0x83 => Some(Some(Power::Idle)),
@@ -242,7 +244,8 @@ pub(super) fn health(answers: Answers<'_>) -> DriveHealth {
         media_errors: statistic(4, 0x08, 4).or_else(|| attribute(187).map(low_word)),
         power_on_hours: statistic(1, 0x10, 4).or_else(|| hours(attribute(9)?)),
         has_volatile_cache: identify.write_cache(),
-        warnings: is_failing.then_some(Warning::FailureExpected).into_iter().collect(),
+        link: identify.link(),
+        alarms: is_failing.then_some(Alarm::FailureExpected).into_iter().collect(),
         ..DriveHealth::default()
     }
 }
@@ -272,6 +275,19 @@ impl Identify<'_> {
         (self.word(83) >> 14 == 0b01).then(|| self.word(82) & self.word(85) & 1 << 5 != 0)
     }
 
+    /// Words 76 and 77: the speeds that it knows, a bit each, and the one that it has.
+    fn link(&self) -> Option<Link> {
+        let is_said = |word: &u16| *word != 0 && *word != u16::MAX && *word & 1 == 0;
+        let known = Some(self.word(76)).filter(is_said)?;
+        let now = Some(self.word(77)).filter(is_said).map_or(0, |word| word >> 1 & 0b111);
+        let fastest = (1..=3).rev().find(|speed| known >> speed & 1 != 0);
+        Some(Link {
+            speed: sata_speed(now),
+            speed_max: fastest.and_then(sata_speed),
+            ..Link::default()
+        })
+    }
+
     /// SMART is there, and on.
     fn has_smart(&self) -> bool {
         self.word(83) >> 14 == 0b01 && self.word(82) & self.word(85) & 1 != 0
@@ -281,6 +297,17 @@ impl Identify<'_> {
     fn is_set(&self, word: usize, bit: u8) -> bool {
         self.word(word) >> 14 == 0b01 && self.word(word) >> bit & 1 != 0
     }
+}
+
+/// A generation of SATA, as the kernel writes its speed.
+fn sata_speed(generation: u16) -> Option<String> {
+    let speed = match generation {
+        1 => "1.5 Gbps",
+        2 => "3.0 Gbps",
+        3 => "6.0 Gbps",
+        _ => return None,
+    };
+    Some(speed.to_owned())
 }
 
 /// A figure of the Device Statistics log that the drive knows and vouches for.

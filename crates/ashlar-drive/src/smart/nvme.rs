@@ -6,7 +6,7 @@ use std::io;
 use ashlar_reactor::passthrough::NvmeAdmin;
 
 use super::transport::Commands;
-use super::{DriveHealth, Power, Warning, padded_text};
+use super::{Alarm, DriveHealth, Power, padded_text};
 
 /// Bytes of the page of Identify Controller.
 pub(super) const IDENTIFY_BYTES: usize = 4096;
@@ -91,6 +91,7 @@ pub(super) fn health(
         power: features.power.map(|dword| power(identify, dword)),
         temperature_celsius: celsius(u16_at(smart, 1)),
         temperature_max_celsius: celsius(u16_at(identify, 266)),
+        temperature_critical_celsius: celsius(u16_at(identify, 268)),
         used_percent: Some(smart[5]),
         spare_percent: has_spare.then_some(spare),
         spare_threshold_percent: has_spare.then_some(spare_threshold),
@@ -104,8 +105,8 @@ pub(super) fn health(
         } else {
             Some(false)
         },
-        link: None,
-        warnings: warnings(smart[0]),
+        alarms: alarms(smart[0]),
+        ..DriveHealth::default()
     }
 }
 
@@ -125,15 +126,10 @@ fn power(identify: &[u8; IDENTIFY_BYTES], dword: u32) -> Power {
     Power::State { number, max_milliwatts: Some(max).filter(|max| *max > 0) }
 }
 
-fn warnings(bits: u8) -> Vec<Warning> {
-    let all = [
-        Warning::Spare,
-        Warning::Temperature,
-        Warning::Reliability,
-        Warning::ReadOnly,
-        Warning::CacheBackup,
-    ];
-    let is_set = |(bit, warning)| (bits >> bit & 1 != 0).then_some(warning);
+fn alarms(bits: u8) -> Vec<Alarm> {
+    let all =
+        [Alarm::Spare, Alarm::Temperature, Alarm::Reliability, Alarm::ReadOnly, Alarm::CacheBackup];
+    let is_set = |(bit, alarm)| (bits >> bit & 1 != 0).then_some(alarm);
     all.into_iter().enumerate().filter_map(is_set).collect()
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::transport::Commands;
-use super::{DriveHealth, Power, Warning, padded_text};
+use super::{Alarm, DriveHealth, Power, padded_text};
 
 const REQUEST_SENSE: u8 = 0x03;
 const INQUIRY: u8 = 0x12;
@@ -45,7 +45,7 @@ pub(super) fn look(drive: &impl Commands) -> io::Result<Option<DriveHealth>> {
         .is_some_and(|page| page.parameter(0).is_some_and(|it| it.first() == Some(&0x5d)));
     let errors = [&writes, &reads].map(|page| figure(page, 6));
     Ok(Some(DriveHealth {
-        model: padded_text(&inquiry[8..32]),
+        model: vendor_and_model(&inquiry),
         serial,
         firmware: padded_text(&inquiry[32..36]),
         power,
@@ -57,7 +57,7 @@ pub(super) fn look(drive: &impl Commands) -> io::Result<Option<DriveHealth>> {
         media_errors: errors.into_iter().flatten().reduce(u64::saturating_add),
         power_on_hours: minutes.map(|minutes| u64::from(minutes / 60)),
         has_volatile_cache: write_cache(drive)?,
-        warnings: is_failing.then_some(Warning::FailureExpected).into_iter().collect(),
+        alarms: is_failing.then_some(Alarm::FailureExpected).into_iter().collect(),
         ..DriveHealth::default()
     }))
 }
@@ -83,6 +83,13 @@ fn inquiry(drive: &impl Commands, page: Option<u8>) -> io::Result<Option<[u8; 96
     let command = [INQUIRY, u8::from(page.is_some()), page.unwrap_or(0), 0, data.len() as u8, 0];
     let answer = drive.scsi(&command, &mut data)?;
     Ok((answer.status == 0 && !answer.is_host_failure).then_some(data))
+}
+
+/// Each is filled with spaces.
+fn vendor_and_model(inquiry: &[u8; 96]) -> Option<String> {
+    let parts = [padded_text(&inquiry[8..16]), padded_text(&inquiry[16..32])];
+    let words: Vec<String> = parts.into_iter().flatten().collect();
+    Some(words.join(" ")).filter(|text| !text.is_empty())
 }
 
 fn inquiry_serial(drive: &impl Commands) -> io::Result<Option<String>> {

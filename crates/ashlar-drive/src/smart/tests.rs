@@ -3,7 +3,7 @@ use std::io;
 use ashlar_reactor::passthrough::{NvmeAdmin, NvmeAnswer, SENSE_BYTES_MAX, ScsiAnswer};
 
 use super::transport::Commands;
-use super::{DriveHealth, Look, Power, Smart, Warning, ata, nvme, scsi};
+use super::{Alarm, DriveHealth, Link, Look, Power, Silent, Smart, ata, nvme, scsi};
 
 /// The recorded bytes of a page; what was not recorded is 0.
 macro_rules! page {
@@ -133,6 +133,7 @@ fn an_nvme_drive_of_a_data_centre() {
         power: Some(Power::State { number: 0, max_milliwatts: Some(25_000) }),
         temperature_celsius: Some(41),
         temperature_max_celsius: Some(72),
+        temperature_critical_celsius: Some(85),
         used_percent: Some(0),
         spare_percent: Some(98),
         spare_threshold_percent: Some(10),
@@ -142,8 +143,7 @@ fn an_nvme_drive_of_a_data_centre() {
         power_on_hours: Some(408),
         unsafe_shutdowns: Some(1),
         has_volatile_cache: Some(false),
-        link: None,
-        warnings: Vec::new(),
+        ..DriveHealth::default()
     };
     assert_eq!(health, expected);
 }
@@ -182,14 +182,9 @@ fn an_emulated_drive_has_no_spare_and_warns_of_what_was_set() {
     let health = nvme::look(&drive).unwrap();
     assert_eq!((health.spare_percent, health.spare_threshold_percent), (None, None));
     assert_eq!((health.temperature_celsius, health.has_volatile_cache), (Some(50), Some(true)));
-    let all = [
-        Warning::Spare,
-        Warning::Temperature,
-        Warning::Reliability,
-        Warning::ReadOnly,
-        Warning::CacheBackup,
-    ];
-    assert_eq!(health.warnings, all);
+    let all =
+        [Alarm::Spare, Alarm::Temperature, Alarm::Reliability, Alarm::ReadOnly, Alarm::CacheBackup];
+    assert_eq!(health.alarms, all);
 }
 
 #[test]
@@ -216,6 +211,29 @@ fn an_nvme_drive_that_refuses_a_page_says_which() {
     assert_eq!(said, "the drive refuses Identify Controller: status 0x400b");
 }
 
+fn sata(speed: &str, speed_max: &str) -> Link {
+    Link { speed: Some(speed.to_owned()), speed_max: Some(speed_max.to_owned()), ..Link::default() }
+}
+
+#[test]
+fn an_ata_drive_says_how_fast_it_is_connected_and_could_be() {
+    let old = AtaDrive::new(page!("ata-old-ssd.identify"), page!("ata-old-ssd.smart"));
+    let health = ata::look(&old).unwrap().unwrap();
+    assert_eq!(health.link, Some(sata("3.0 Gbps", "6.0 Gbps")));
+    let silent = AtaDrive::new([0; 512], [0; 512]);
+    assert_eq!(ata::look(&silent).unwrap().unwrap().link, None);
+}
+
+#[test]
+fn an_ata_drive_that_does_not_know_how_it_takes_power_is_asked_all_the_same() {
+    let drive = AtaDrive {
+        power: aborted(),
+        ..AtaDrive::new(page!("ata-ssd.identify"), page!("ata-ssd.smart"))
+    };
+    let health = ata::look(&drive).unwrap().expect("nothing says that it sleeps");
+    assert_eq!((health.power, health.temperature_celsius), (None, Some(29)));
+}
+
 #[test]
 fn an_ata_ssd() {
     let drive = AtaDrive::new(page!("ata-ssd.identify"), page!("ata-ssd.smart"));
@@ -229,6 +247,7 @@ fn an_ata_ssd() {
         media_errors: Some(0),
         power_on_hours: Some(1_379),
         has_volatile_cache: Some(true),
+        link: Some(sata("6.0 Gbps", "6.0 Gbps")),
         ..DriveHealth::default()
     };
     assert_eq!(health, expected);
@@ -268,7 +287,7 @@ fn a_disk_that_expects_to_fail_says_so() {
         ..AtaDrive::new(page!("ata-failing-disk.identify"), page!("ata-failing-disk.smart"))
     };
     let health = ata::look(&drive).unwrap().expect("it is awake");
-    assert_eq!(health.warnings, [Warning::FailureExpected]);
+    assert_eq!(health.alarms, [Alarm::FailureExpected]);
     assert_eq!((health.has_volatile_cache, health.temperature_celsius), (Some(false), Some(44)));
     assert_eq!(health.power_on_hours, Some(6_684));
 }
@@ -343,7 +362,7 @@ impl Commands for SasDrive {
     fn scsi(&self, command: &[u8], data: &mut [u8]) -> io::Result<ScsiAnswer> {
         let page: &[u8] = match (command[0], command[2]) {
             (0x03, _) => &self.sense,
-            (0x12, 0) => b"\0\0\x06\x02\x5b\0\0\0SEAGATE ST4000NM0043    0004",
+            (0x12, 0) => b"\0\0\x06\x02\x5b\0\0\0HGST    HUSMR3280ASS200 0004",
             (0x12, 0x80) => b"\0\x80\0\x08Z1Z00000",
             (0x1a, 0x08) => &[23, 0, 0x10, 0, 0x08, 0x12, 0x14],
             (0x4d, 0x4d) => &[0x0d, 0, 0, 12, 0, 0, 3, 2, 0, 0x26, 0, 1, 3, 2, 0, 0x41],
@@ -364,7 +383,7 @@ fn a_sas_drive() {
     let drive = SasDrive { sense: [0; 18] };
     let health = scsi::look(&drive).unwrap().expect("it is awake");
     let expected = DriveHealth {
-        model: Some("SEAGATE ST4000NM0043".to_owned()),
+        model: Some("HGST HUSMR3280ASS200".to_owned()),
         serial: Some("Z1Z00000".to_owned()),
         firmware: Some("0004".to_owned()),
         power: Some(Power::Active),
@@ -376,7 +395,7 @@ fn a_sas_drive() {
         media_errors: Some(7),
         power_on_hours: Some(60),
         has_volatile_cache: Some(true),
-        warnings: vec![Warning::FailureExpected],
+        alarms: vec![Alarm::FailureExpected],
         ..DriveHealth::default()
     };
     assert_eq!(health, expected);
@@ -391,119 +410,5 @@ fn a_sas_drive_in_standby_is_not_asked() {
     assert_eq!(scsi::look(&SasDrive { sense }).unwrap().unwrap().power, Some(Power::Idle));
 }
 
-/// A directory of sysfs, made for a test.
-fn disk(dir: &tempfile::TempDir, name: &str, files: &[(&str, &str)]) -> std::path::PathBuf {
-    let disk = dir.path().join(name);
-    for (file, text) in files {
-        let file = disk.join(file);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, format!("{text}\n")).unwrap();
-    }
-    std::fs::create_dir_all(&disk).unwrap();
-    disk
-}
-
-#[test]
-fn only_drives_that_say_something_are_asked() {
-    let dir = tempfile::tempdir().unwrap();
-    let asked = |name: &str, files: &[(&str, &str)]| {
-        Smart::of(&disk(&dir, name, files), "/dev/null".as_ref()).is_some()
-    };
-    assert!(asked("nvme0n1", &[]));
-    assert!(asked("sda", &[("device/vendor", "ATA     ")]));
-    assert!(asked("sdb", &[("device/vendor", "SEAGATE ")]));
-    assert!(!asked("sdc", &[("device/vendor", "QEMU    ")]));
-    assert!(!asked("vda", &[]) && !asked("loop0", &[]) && !asked("dm-0", &[]));
-}
-
-#[test]
-fn a_drive_that_the_kernel_has_put_to_sleep_is_not_opened() {
-    let dir = tempfile::tempdir().unwrap();
-    let files = [("device/vendor", "ATA"), ("device/power/runtime_status", "suspended")];
-    let smart = Smart::of(&disk(&dir, "sda", &files), "/nowhere".as_ref()).unwrap();
-    assert_eq!(smart.look().unwrap(), Look::Asleep);
-}
-
-#[test]
-fn a_node_that_is_no_drive_is_an_error() {
-    let dir = tempfile::tempdir().unwrap();
-    let smart = Smart::of(&disk(&dir, "nvme0n1", &[]), "/dev/null".as_ref()).unwrap();
-    assert!(smart.look().is_err());
-}
-
-mod links {
-    use super::super::link;
-    use super::disk;
-
-    /// The link of an NVMe drive in a slot.
-    fn of(drive: [&str; 4], slot: [&str; 2]) -> Option<link::Link> {
-        let dir = tempfile::tempdir().unwrap();
-        let function = "pci/0000:00:01.0/0000:01:00.0";
-        disk(
-            &dir,
-            function,
-            &[
-                ("current_link_speed", drive[0]),
-                ("current_link_width", drive[1]),
-                ("max_link_speed", drive[2]),
-                ("max_link_width", drive[3]),
-                ("nvme/nvme0/nvme0n1/queue/rotational", "0"),
-                ("../max_link_speed", slot[0]),
-                ("../max_link_width", slot[1]),
-            ],
-        );
-        let controller = dir.path().join(function).join("nvme/nvme0");
-        std::os::unix::fs::symlink(&controller, controller.join("nvme0n1/device")).unwrap();
-        link::of(&controller.join("nvme0n1"))
-    }
-
-    const FAST: &str = "16.0 GT/s PCIe";
-    const SLOW: &str = "8.0 GT/s PCIe";
-
-    #[test]
-    fn a_drive_in_a_slot_as_fast_as_it_is() {
-        let link = of([FAST, "4", FAST, "4"], [FAST, "4"]).unwrap();
-        assert_eq!((link.speed.as_str(), link.width, link.is_degraded), (FAST, Some(4), false));
-    }
-
-    #[test]
-    fn a_slower_slot_is_no_fault() {
-        assert!(!of([SLOW, "4", FAST, "4"], [SLOW, "16"]).unwrap().is_degraded);
-    }
-
-    #[test]
-    fn slower_or_narrower_than_both_is_degraded() {
-        assert!(of([SLOW, "4", FAST, "4"], [FAST, "4"]).unwrap().is_degraded);
-        assert!(of([FAST, "2", FAST, "4"], [FAST, "4"]).unwrap().is_degraded);
-    }
-
-    #[test]
-    fn an_emulated_drive_without_a_link_has_none() {
-        assert_eq!(of(["Unknown", "0", "Unknown", "0"], ["Unknown", "0"]), None);
-    }
-
-    #[test]
-    fn a_sata_link_that_the_kernel_has_slowed_down_is_degraded() {
-        let of = |speed: &str, limit: &str| {
-            let dir = tempfile::tempdir().unwrap();
-            let host = "pci/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0";
-            disk(&dir, host, &[("block/sda/size", "1"), ("vendor", "ATA")]);
-            disk(
-                &dir,
-                "pci/0000:00:1f.2/ata3/link3/ata_link/link3",
-                &[
-                    ("sata_spd", speed),
-                    ("sata_spd_limit", limit),
-                    ("hw_sata_spd_limit", "6.0 Gbps"),
-                ],
-            );
-            let device = dir.path().join(host);
-            std::os::unix::fs::symlink(&device, device.join("block/sda/device")).unwrap();
-            link::of(&device.join("block/sda"))
-        };
-        let whole = of("6.0 Gbps", "6.0 Gbps").unwrap();
-        assert_eq!((whole.speed.as_str(), whole.is_degraded), ("6.0 Gbps", false));
-        assert!(of("3.0 Gbps", "3.0 Gbps").unwrap().is_degraded);
-        assert_eq!(of("<unknown>", "<unknown>"), None);
-    }
-}
+mod hostile;
+mod places;

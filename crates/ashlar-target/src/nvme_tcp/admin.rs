@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ashlar_block::AlignedBuf;
 use ashlar_nvme::admin::{AdminCommand, FormatNvm, GetLogPage, opcode};
 use ashlar_nvme::sgl::DataLocation;
-use ashlar_nvme::sqe::{Cid, Fuse, Sqe};
+use ashlar_nvme::sqe::{Cid, Fuse, NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_reactor::now;
 use ashlar_volume::{Door, FormatRequest, Nsid};
@@ -13,6 +13,7 @@ use ashlar_volume::{Door, FormatRequest, Nsid};
 use super::controller::Controller;
 use super::features;
 use super::footprint;
+use super::logs::part_of;
 use super::memory::Payload;
 use super::status::of_cause;
 use super::ticket::Ticket;
@@ -55,6 +56,9 @@ impl<D: Door> Controller<D> {
                 let structure = self.identify(ticket.sqe(), &identify);
                 answer(ticket, structure);
             }
+            AdminCommand::GetLogPage(get) if vendor::kind_of_latency(get.page).is_some() => {
+                self.run(self.clone().latency_page(ticket, get));
+            }
             AdminCommand::GetLogPage(get) if get.bytes > UNBUDGETED_BYTES_MAX => {
                 self.run(self.clone().large_log_page(ticket, get));
             }
@@ -95,6 +99,24 @@ impl<D: Door> Controller<D> {
         const NOT_ABORTED: u64 = 1;
         let aborted = queue_id == 0 && self.events.borrow_mut().abort(cid);
         ticket.complete(Status::SUCCESS, if aborted { 0 } else { NOT_ABORTED });
+    }
+
+    /// A page of latencies: those of all reactors are added up for it.
+    async fn latency_page(self: Rc<Self>, ticket: Ticket, get: GetLogPage) {
+        if let Err(rejection) = self.check_log_page(ticket.sqe(), &get) {
+            return ticket.reject(rejection);
+        }
+        let held = match get.bytes > UNBUDGETED_BYTES_MAX {
+            true => match ticket.wire().reserve(footprint::buffer(get.bytes)).await {
+                Ok(held) => held,
+                Err(stop) => return ticket.stop(stop),
+            },
+            false => None,
+        };
+        let kind = vendor::kind_of_latency(get.page).expect("it is such a page");
+        let nsid = Some(ticket.nsid()).filter(|nsid| !matches!(*nsid, 0 | NSID_ALL)).map(Nsid);
+        let took = self.service.door.latency(&self.host().nqn, nsid, kind).await;
+        answer_held(ticket, part_of(vendor::latency_page(&took), &get), held);
     }
 
     /// As [`Controller::answer_log_page`], with memory from the budget.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use ashlar_block::Cause;
+use ashlar_block::latency::OpKind;
 use ashlar_nvme::io::{BlockRange, IoCommand};
 use ashlar_nvme::sqe::Sqe;
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
@@ -60,6 +61,7 @@ async fn run<D: Door>(
     let open = || open_atomic(queue, nsid, range);
     let opened = queue.open_ready(nsid, open).await.map_err(Failed::First)?;
     let length = (opened.bytes.end - opened.bytes.start) as u32;
+    write.measure(OpKind::Write, &opened.volume, length.into());
     // For both at once: pairs that each held one half and waited for the other would wait for ever.
     let needed = footprint::compare_and_write(&opened.bytes, to_come(compare, write, length)?);
     let _held = queue.wire.reserve(needed).await.map_err(Failed::First)?;

@@ -6,6 +6,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use ashlar_block::latency::OpKind;
 use ashlar_block::{AlignedBuf, Cause, IoError};
 use ashlar_nvme::io::{BlockRange, DSM_RANGE_BYTES, DsmRange, IoCommand};
 use ashlar_nvme::sqe::{Fuse, NSID_ALL, Sqe};
@@ -170,7 +171,7 @@ impl<D: Door> IoQueue<D> {
             IoCommand::Write { range, .. } => self.write(&mut ticket, range).await,
             IoCommand::Flush => self.flush(nsid).await,
             IoCommand::Compare(range) => self.compare(&mut ticket, range).await,
-            IoCommand::WriteZeroes { range, .. } => self.write_zeroes(nsid, range).await,
+            IoCommand::WriteZeroes { range, .. } => self.write_zeroes(&mut ticket, range).await,
             IoCommand::DatasetManagement { range_count, deallocate } => {
                 self.dataset_management(&mut ticket, range_count, deallocate).await
             }
@@ -214,14 +215,16 @@ impl<D: Door> IoQueue<D> {
         Ok(Opened::new(&geometry, volume, bytes))
     }
 
-    /// What `open` opens, and the memory that a command on it needs.
+    /// What `open` opens, and the memory that a command of that kind needs on it.
     async fn with_memory(
         &self,
-        nsid: u32,
+        ticket: &mut Ticket,
+        kind: OpKind,
         open: impl Fn() -> Result<Opened<D>, Rejection>,
         needed: impl FnOnce(&Range<u64>) -> u64,
     ) -> Result<(Opened<D>, Option<Payload>), Stop> {
-        let opened = self.open_ready(nsid, &open).await?;
+        let opened = self.open_ready(ticket.nsid(), &open).await?;
+        ticket.measure(kind, &opened.volume, length_of(&opened.bytes));
         let needed = needed(&opened.bytes);
         if needed == 0 {
             return Ok((opened, None));
@@ -234,15 +237,19 @@ impl<D: Door> IoQueue<D> {
     }
 
     /// What `open` opens, with as many bytes of data from the host, and the memory that a command
-    /// on it needs.
+    /// on it needs. One of a `kind` is counted.
     async fn with_data(
         &self,
         ticket: &mut Ticket,
+        kind: Option<OpKind>,
         open: impl Fn() -> Result<Opened<D>, Rejection>,
         needed: impl FnOnce(&Range<u64>, u32) -> u64,
     ) -> Result<(Bytes, Opened<D>, Option<Payload>), Stop> {
         let opened = self.open_ready(ticket.nsid(), &open).await?;
         let length = length_of(&opened.bytes) as u32;
+        if let Some(kind) = kind {
+            ticket.measure(kind, &opened.volume, length.into());
+        }
         let needed = needed(&opened.bytes, bytes_to_come(ticket.sqe(), length)?);
         let held = self.wire.reserve(needed).await?;
         let data = fetch_into_held(ticket, length).await?;
@@ -268,8 +275,8 @@ impl<D: Door> IoQueue<D> {
         of_cause(error.cause, self.association.retry_delays.load(Ordering::Acquire)).into()
     }
 
-    async fn read(&self, ticket: Ticket, range: BlockRange) {
-        match self.read_held(&ticket, range).await {
+    async fn read(&self, mut ticket: Ticket, range: BlockRange) {
+        match self.read_held(&mut ticket, range).await {
             Ok((buf, held)) => {
                 self.wire.traffic.count_read(buf.len() as u64);
                 ticket.complete_with_data(buf, held);
@@ -280,15 +287,16 @@ impl<D: Door> IoQueue<D> {
 
     async fn read_held(
         &self,
-        ticket: &Ticket,
+        ticket: &mut Ticket,
         range: BlockRange,
     ) -> Result<(AlignedBuf, Option<Payload>), Stop> {
+        let (nsid, sqe) = (ticket.nsid(), *ticket.sqe());
         let open = || {
-            let opened = self.open_range(ticket.nsid(), range)?;
-            check_room(ticket.sqe(), length_of(&opened.bytes) as usize)?;
+            let opened = self.open_range(nsid, range)?;
+            check_room(&sqe, length_of(&opened.bytes) as usize)?;
             Ok(opened)
         };
-        let opened = self.with_memory(ticket.nsid(), open, footprint::read).await?;
+        let opened = self.with_memory(ticket, OpKind::Read, open, footprint::read).await?;
         let (Opened { volume, bytes, .. }, held) = opened;
         let read = volume.read(bytes.start, length_of(&bytes) as usize).await;
         Ok((read.map_err(|error| self.failure(&error))?, held))
@@ -298,7 +306,7 @@ impl<D: Door> IoQueue<D> {
         let nsid = ticket.nsid();
         let open = || self.open_for_write(nsid, range);
         let (data, Opened { volume, bytes, .. }, _held) =
-            self.with_data(ticket, open, footprint::write).await?;
+            self.with_data(ticket, Some(OpKind::Write), open, footprint::write).await?;
         volume.write(bytes.start, data).await.map_err(|error| self.failure(&error))?;
         self.wire.traffic.count_write(length_of(&bytes));
         Ok(())
@@ -308,7 +316,7 @@ impl<D: Door> IoQueue<D> {
         let nsid = ticket.nsid();
         let open = || self.open_range(nsid, range);
         let (data, Opened { volume, bytes, .. }, _held) =
-            self.with_data(ticket, open, footprint::compare).await?;
+            self.with_data(ticket, None, open, footprint::compare).await?;
         self.wire.traffic.count_read(0);
         volume.compare(bytes.start, data).await.map_err(|error| self.failure(&error))
     }
@@ -329,7 +337,8 @@ impl<D: Door> IoQueue<D> {
         Ok(())
     }
 
-    async fn write_zeroes(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
+    async fn write_zeroes(&self, ticket: &mut Ticket, range: BlockRange) -> Result<(), Stop> {
+        let nsid = ticket.nsid();
         let open = || {
             let (geometry, volume) = self.open(nsid)?;
             geometry.check_writable()?;
@@ -342,7 +351,7 @@ impl<D: Door> IoQueue<D> {
             }
         };
         let (Opened { volume, bytes, .. }, _held) =
-            self.with_memory(nsid, open, footprint::write_zeroes).await?;
+            self.with_memory(ticket, OpKind::Trim, open, footprint::write_zeroes).await?;
         self.wire.traffic.count_write(0);
         let zeroed = volume.write_zeroes(bytes.start, length_of(&bytes)).await;
         zeroed.map_err(|error| self.failure(&error))
@@ -384,6 +393,7 @@ impl<D: Door> IoQueue<D> {
             return Ok(());
         }
         geometry.check_writable()?;
+        ticket.measure(OpKind::Trim, &volume, ranges.iter().map(length_of).sum());
         for part in ranges.into_iter().flat_map(|range| parts(range, DEALLOCATED_BYTES_MAX)) {
             if self.wire.life.has_ended() {
                 return Err(Stop::Abandon);

@@ -22,7 +22,7 @@ use super::errors::ERROR_LOG_ENTRIES;
 use super::vendor;
 
 /// Pages of an I/O controller.
-const IO_PAGES: [u8; 10] = [
+const IO_PAGES: [u8; 12] = [
     page::SUPPORTED,
     page::ERROR,
     page::SMART,
@@ -33,6 +33,8 @@ const IO_PAGES: [u8; 10] = [
     page::MANAGEMENT_EFFECTS,
     scaleflux::ADDITIONAL_SMART,
     scaleflux::EXTENDED_HEALTH,
+    scaleflux::READ_LATENCY,
+    scaleflux::WRITE_LATENCY,
 ];
 /// Pages of a discovery controller.
 const DISCOVERY_PAGES: [u8; 3] = [page::SUPPORTED, page::ERROR, page::DISCOVERY];
@@ -205,7 +207,7 @@ fn feature_effects_log() -> Vec<u8> {
 }
 
 /// What the command asks for of a page; zeros beyond its end.
-fn part_of(page: Vec<u8>, get: &GetLogPage) -> Result<Vec<u8>, Rejection> {
+pub(super) fn part_of(page: Vec<u8>, get: &GetLogPage) -> Result<Vec<u8>, Rejection> {
     let start =
         usize::try_from(get.offset).ok().filter(|start| *start <= page.len() && start % 4 == 0);
     let start = start.ok_or(Rejection::field(48))?;

@@ -7,9 +7,10 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use ashlar_block::AlignedBuf;
+use ashlar_block::latency::UnderWay;
 use ashlar_nvme::pdu::{Framing, Pdu, crc32c};
 use ashlar_reactor::net::{SendList, TcpStream};
-use ashlar_reactor::{timeout, yield_now};
+use ashlar_reactor::{now, timeout, yield_now};
 
 use super::memory::Payload;
 
@@ -27,6 +28,8 @@ struct Batch {
     list: SendList,
     /// Memory that is free again once the batch is sent.
     held: Vec<Payload>,
+    /// Commands that are answered by it.
+    answered: Vec<UnderWay>,
     /// Bytes of the list that are in no budget.
     unbudgeted_bytes: usize,
     zeros: ZerosDigest,
@@ -75,6 +78,15 @@ impl Batch {
         }
     }
 
+    /// Its commands end now: one look at the clock for all of them.
+    fn end_commands(&mut self) {
+        if self.answered.is_empty() {
+            return;
+        }
+        let at = now();
+        self.answered.drain(..).for_each(|command| command.ended(at));
+    }
+
     /// Forgets what it has, keeps the room.
     fn clear(&mut self) {
         self.list.clear();
@@ -109,26 +121,40 @@ pub(super) struct Output {
 impl Output {
     /// Adds a PDU.
     pub(super) fn send(&self, pdu: &Pdu, framing: Framing) {
-        self.add(pdu, AlignedBuf::empty(), framing, None);
+        self.add(pdu, AlignedBuf::empty(), framing, None, None);
     }
 
-    /// Adds a PDU with payload; `held` is dropped once it is sent.
+    /// Adds the answer to a command, which ends as it is sent.
+    pub(super) fn send_answer(&self, pdu: &Pdu, framing: Framing, command: Option<UnderWay>) {
+        self.add(pdu, AlignedBuf::empty(), framing, None, command);
+    }
+
+    /// Adds the answer to a command with payload; `held` is dropped once it is sent.
     pub(super) fn send_data(
         &self,
         pdu: &Pdu,
         data: AlignedBuf,
         framing: Framing,
         held: Option<Payload>,
+        command: Option<UnderWay>,
     ) {
-        self.add(pdu, data, framing, held);
+        self.add(pdu, data, framing, held, command);
     }
 
-    fn add(&self, pdu: &Pdu, data: AlignedBuf, framing: Framing, held: Option<Payload>) {
+    fn add(
+        &self,
+        pdu: &Pdu,
+        data: AlignedBuf,
+        framing: Framing,
+        held: Option<Payload>,
+        command: Option<UnderWay>,
+    ) {
         let mut state = self.state.borrow_mut();
         if state.closed {
             return;
         }
         state.batch.add(pdu, data, framing, held);
+        state.batch.answered.extend(command);
         state.wake();
     }
 
@@ -199,6 +225,7 @@ impl Output {
             let mut state = self.state.borrow_mut();
             std::mem::swap(&mut state.batch, spare);
             state.sending_bytes = spare.unbudgeted_bytes;
+            spare.end_commands();
         }
         more
     }
@@ -208,12 +235,12 @@ impl Output {
     pub(super) async fn write_to(&self, stream: &TcpStream, patience: Duration) -> bool {
         let mut batch = Batch::default();
         while self.next_batch(&mut batch).await {
-            let Batch { list, held, unbudgeted_bytes, zeros } = batch;
+            let Batch { list, held, answered, unbudgeted_bytes, zeros } = batch;
             let Ok((Ok(()), list)) = timeout(patience, stream.send(list)).await else {
                 self.close();
                 return false;
             };
-            batch = Batch { list, held, unbudgeted_bytes, zeros };
+            batch = Batch { list, held, answered, unbudgeted_bytes, zeros };
             batch.clear();
             self.state.borrow_mut().sent();
         }

@@ -10,7 +10,8 @@ const RETRY_SOON: u8 = 1;
 pub(super) fn of_cause(cause: Cause, retry_delays: bool) -> Status {
     match cause {
         Cause::OutOfRange => Status::LBA_OUT_OF_RANGE.dnr(),
-        Cause::CapacityExceeded => Status::CAPACITY_EXCEEDED.dnr(),
+        // There may be room by the time that the host tries again.
+        Cause::CapacityExceeded => Status::CAPACITY_EXCEEDED,
         Cause::Unrecovered => Status::UNRECOVERED_READ_ERROR.dnr(),
         Cause::WriteFault => Status::WRITE_FAULT,
         Cause::WriteProtected => Status::WRITE_PROTECTED.dnr(),

@@ -5,11 +5,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use ashlar_block::AlignedBuf;
+use ashlar_block::latency::{OpKind, UnderWay};
+use ashlar_block::{AlignedBuf, Nanos};
 use ashlar_nvme::cqe::Cqe;
 use ashlar_nvme::pdu::{DataHeader, Pdu, Ttag};
 use ashlar_nvme::sqe::{Cid, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
+use ashlar_reactor::turn_began;
+use ashlar_volume::VolumeIo;
 use bytes::Bytes;
 
 use super::connection::Wire;
@@ -136,6 +139,10 @@ pub(super) struct Ticket {
     /// None once it is answered.
     capsule: Option<Box<Capsule>>,
     claim: Claim,
+    /// No later than when it came whole.
+    arrived: Nanos,
+    /// Set once it is known what it is for, if its volume counts such commands.
+    under_way: Option<UnderWay>,
 }
 
 impl Ticket {
@@ -150,11 +157,17 @@ impl Ticket {
         let shared = || may_share(sqe).then(|| wire.outstanding.begin_beside());
         if let Some(claim) = wire.outstanding.begin(sqe.cid()).or_else(shared) {
             let capsule = wire.outstanding.keep(capsule);
-            return Some(Ticket { wire: wire.clone(), capsule: Some(capsule), claim });
+            return Some(Ticket {
+                wire: wire.clone(),
+                capsule: Some(capsule),
+                claim,
+                arrived: turn_began(),
+                under_way: None,
+            });
         }
         let status =
             wire.note_error(sqe, Status::COMMAND_ID_CONFLICT.dnr(), ErrorLocation::byte(2));
-        wire.respond(sqe.cid(), status, 0);
+        wire.respond(sqe.cid(), status, 0, None);
         None
     }
 
@@ -178,25 +191,31 @@ impl Ticket {
         &self.wire
     }
 
+    /// The command is for so many bytes of `volume`, which counts what it takes from its arrival
+    /// until its answer is sent.
+    pub(super) fn measure(&mut self, kind: OpKind, volume: &impl VolumeIo, bytes: u64) {
+        self.under_way = volume.meter().map(|meter| meter.begin(kind, bytes, self.arrived));
+    }
+
     /// The data that came with the command. They are there once.
     pub(super) fn take_data(&mut self) -> Bytes {
         self.capsule.as_mut().map(|capsule| std::mem::take(&mut capsule.data)).unwrap_or_default()
     }
 
     /// Ends the command. Returns its identifier, which is free again unless another command has it,
-    /// too.
-    fn end(&mut self) -> Cid {
+    /// too; and what is to be told when its answer is sent.
+    fn end(&mut self) -> (Cid, Option<UnderWay>) {
         let capsule = self.capsule.take().expect("a ticket is used up with its answer");
         let cid = capsule.sqe.cid();
         self.wire.outstanding.recycle(capsule);
         self.wire.outstanding.end(cid, self.claim);
-        cid
+        (cid, self.under_way.take())
     }
 
     /// Answers with `status` and the command's result dwords.
     pub(super) fn complete(mut self, status: Status, result: u64) {
-        let cid = self.end();
-        self.wire.respond(cid, status, result);
+        let (cid, under_way) = self.end();
+        self.wire.respond(cid, status, result, under_way);
     }
 
     /// Answers with success and nothing else.
@@ -219,8 +238,8 @@ impl Ticket {
     /// Answers with data, and with success. `held` is the memory that they take until they are
     /// sent.
     pub(super) fn complete_with_data(mut self, data: AlignedBuf, held: Option<Payload>) {
-        let cid = self.end();
-        self.wire.respond_with_data(cid, data, held);
+        let (cid, under_way) = self.end();
+        self.wire.respond_with_data(cid, data, held, under_way);
     }
 
     /// Ends the command without an answer: its connection is ending.
@@ -269,15 +288,21 @@ impl From<Status> for Stop {
 
 impl Wire {
     /// Sends a response capsule.
-    fn respond(&self, cid: Cid, status: Status, result: u64) {
+    fn respond(&self, cid: Cid, status: Status, result: u64, under_way: Option<UnderWay>) {
         let mut cqe = Cqe::new(cid, status, result);
         cqe.sq_head = self.next_sq_head().into();
-        self.output.send(&Pdu::Response(cqe), self.framing.get());
+        self.output.send_answer(&Pdu::Response(cqe), self.framing.get(), under_way);
     }
 
     /// Sends C2HData, and a response capsule where the data PDU may not stand for it (TCP Transport
     /// 1.1, section 3.3.2.2: the SUCCESS flag needs SQ flow control to be off).
-    fn respond_with_data(&self, cid: Cid, data: AlignedBuf, held: Option<Payload>) {
+    fn respond_with_data(
+        &self,
+        cid: Cid,
+        data: AlignedBuf,
+        held: Option<Payload>,
+        under_way: Option<UnderWay>,
+    ) {
         let success = !self.has_flow_control();
         let header = DataHeader {
             cid,
@@ -287,9 +312,10 @@ impl Wire {
             last: true,
             success,
         };
-        self.output.send_data(&Pdu::C2hData(header), data, self.framing.get(), held);
+        let framing = self.framing.get();
+        self.output.send_data(&Pdu::C2hData(header), data, framing, held, under_way);
         if !success {
-            self.respond(cid, Status::SUCCESS, 0);
+            self.respond(cid, Status::SUCCESS, 0, None);
         }
     }
 }

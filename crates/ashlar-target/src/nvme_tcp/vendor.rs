@@ -5,8 +5,10 @@
 //! answers: Linux sends the first as a write, the second asks the first, and the third looks for a
 //! PCI device. Log page C2h has what they would say.
 
+use ashlar_block::latency::{GROUPS, Histogram, OpKind};
 use ashlar_nvme::log::scaleflux::{
-    AdditionalSmart, ExtendedHealth, FEATURE_ATOMIC_WRITE, extended_warning,
+    AdditionalSmart, ExtendedHealth, FEATURE_ATOMIC_WRITE, LATENCY_BUCKETS, LATENCY_GROUPS,
+    LatencyLog, READ_LATENCY, WRITE_LATENCY, extended_warning,
 };
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_nvme::text::ascii_padded;
@@ -55,6 +57,31 @@ pub(super) fn extended_health(space: &SpaceFigures) -> Vec<u8> {
     log.compression_percent = clamped(percent.map_or(100, |percent| percent as u64)).into();
     log.formatted_max_gb = (space.provisioned.saturating_mul(FORMATTED_MAX) / GB).into();
     log.formatted_gb = (space.formatted / GB).into();
+    log.as_bytes().to_vec()
+}
+
+/// Of which commands a page has the latencies, if it is such a page.
+pub(super) fn kind_of_latency(page: u8) -> Option<OpKind> {
+    match page {
+        READ_LATENCY => Some(OpKind::Read),
+        WRITE_LATENCY => Some(OpKind::Write),
+        _ => None,
+    }
+}
+
+/// Latencies, as `nvme sfx lat-stats` reads them. What took longer than the page has buckets for is
+/// in the last one.
+pub(super) fn latency_page(took: &Histogram) -> Vec<u8> {
+    let mut log = LatencyLog::new();
+    let counts = |at: usize| took.group(at).into_iter().flatten().copied();
+    for (at, group) in log.groups.iter_mut().enumerate() {
+        let clamped = counts(at).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        group.iter_mut().zip(clamped).for_each(|(bucket, count)| *bucket = count.into());
+    }
+    let longer: u64 = (LATENCY_GROUPS..GROUPS).flat_map(counts).sum();
+    let last = &mut log.groups[LATENCY_GROUPS - 1][LATENCY_BUCKETS - 1];
+    *last = last.get().saturating_add(u32::try_from(longer).unwrap_or(u32::MAX)).into();
+    log.average = took.mean().map_or(0, |mean| mean.as_micros() as u64).into();
     log.as_bytes().to_vec()
 }
 

@@ -222,7 +222,9 @@ fn the_effects_log_names_every_supported_command() {
     let log = admin.log(page::EFFECTS, 4096, 0).1;
     let supported = |start: usize, opcode: usize| log[start + opcode * 4] & 1 == 1;
     let admin_commands: Vec<usize> = (0..256).filter(|opcode| supported(0, *opcode)).collect();
-    assert_eq!(admin_commands, [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18, 0x7f, 0x80]);
+    let base = [0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x18, 0x7f, 0x80];
+    let vendors = [0xd5, 0xd6];
+    assert_eq!(admin_commands, [&base[..], &vendors[..]].concat());
     let io_commands: Vec<usize> = (0..256).filter(|opcode| supported(1024, *opcode)).collect();
     assert_eq!(io_commands, [0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0c]);
 }

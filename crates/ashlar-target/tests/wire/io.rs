@@ -257,7 +257,7 @@ fn a_failing_store_is_told_exactly() {
     let rig = Rig::start();
     let (_admin, mut io) = rig.host();
     let cases = [
-        (Cause::CapacityExceeded, Status::CAPACITY_EXCEEDED.dnr()),
+        (Cause::CapacityExceeded, Status::CAPACITY_EXCEEDED),
         (Cause::Unrecovered, Status::UNRECOVERED_READ_ERROR.dnr()),
         (Cause::WriteFault, Status::WRITE_FAULT),
         (Cause::NotReady, Status::NAMESPACE_NOT_READY),

@@ -1,7 +1,9 @@
 //! What tools of ScaleFlux's drives send: the log pages and features of the plugin `nvme sfx`.
 
 use ashlar_nvme::admin::AdminCommand;
-use ashlar_nvme::log::scaleflux::{ADDITIONAL_SMART, EXTENDED_HEALTH, FEATURE_ATOMIC_WRITE};
+use ashlar_nvme::log::scaleflux::{
+    ADDITIONAL_SMART, EXTENDED_HEALTH, FEATURE_ATOMIC_WRITE, READ_LATENCY, WRITE_LATENCY,
+};
 use ashlar_nvme::sgl::SglDescriptor;
 use ashlar_nvme::sqe::{NSID_ALL, Sqe};
 use ashlar_nvme::status::Status;
@@ -39,7 +41,8 @@ fn writes_are_atomic_by_the_vendors_feature_and_nobody_switches_that_off() {
     let rig = Rig::start();
     let mut admin = rig.admin();
     let get = AdminCommand::GetScaleFluxFeature { feature: FEATURE_ATOMIC_WRITE };
-    let (cqe, _) = admin.exchange(get.to_sqe(admin.cid(), 0), &[]);
+    let sqe = get.to_sqe(admin.cid(), 0);
+    let (cqe, _) = admin.exchange(sqe, &[]);
     assert_eq!((cqe.status(), cqe.result.get() as u32), (Status::SUCCESS, 1));
     let set = |value| AdminCommand::SetScaleFluxFeature { feature: FEATURE_ATOMIC_WRITE, value };
     let mut ask = |command: AdminCommand, nsid| {
@@ -68,4 +71,19 @@ fn data_in_the_capsule_of_a_vendors_command_does_not_lose_the_stream() {
         assert_eq!(admin.exchange(sqe, &[0; 88]).0.status().code(), answer, "{opcode:#x}");
     }
     assert_eq!(admin.log(EXTENDED_HEALTH, 152, 0).0, Status::SUCCESS);
+}
+
+// The plugin asks for the page in two commands.
+#[test]
+fn latencies_are_read_as_the_plugin_reads_them() {
+    let rig = Rig::start();
+    let mut admin = rig.admin();
+    for page in [READ_LATENCY, WRITE_LATENCY] {
+        let (status, first) = admin.log(page, 4096, 0);
+        assert_eq!((status, &first[..4]), (Status::SUCCESS, &[4, 0, 1, 0][..]), "version 4.1");
+        let (status, rest) = admin.log(page, 780, 4096);
+        assert_eq!((status, rest.len()), (Status::SUCCESS, 780));
+        let (status, whole) = admin.log(page, 4876, 0);
+        assert_eq!((status, whole.len()), (Status::SUCCESS, 4876));
+    }
 }

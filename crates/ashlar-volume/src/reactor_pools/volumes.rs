@@ -9,7 +9,7 @@ use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
 use super::{OpenPool, OpenVolume, PoolVolume, ReactorPools};
 use crate::access::AccessChange;
 use crate::attributes::Attributes;
-use crate::door::{AccessList, HostNqn, Nsid};
+use crate::door::{AccessList, HostNqn, NamespaceInfo, Nsid};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::name::VolumeName;
@@ -292,5 +292,23 @@ impl<B: DriveProvider> OpenPool<B> {
         let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: format!("{id:?}") };
         let open = volumes.get(&id).ok_or_else(missing)?;
         Ok(self.volume_report(open, &self.store.volumes()))
+    }
+}
+
+/// What hosts see of a volume of this pool.
+pub(super) fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) -> NamespaceInfo {
+    let attributes = volume.attributes();
+    NamespaceInfo {
+        nsid: attributes.nsid,
+        uuid: attributes.uuid,
+        size_bytes: volume.size_bytes(),
+        lba_bytes: attributes.lba_bytes,
+        used_bytes: 0,
+        atomic_write_bytes_max: volume.atomic_write_bytes(),
+        atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
+        write_protected: attributes.write_protected,
+        is_ready: true,
+        generation: 0,
+        access: attributes.access.into(),
     }
 }

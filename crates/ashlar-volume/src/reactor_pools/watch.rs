@@ -161,7 +161,7 @@ fn health(status: &PoolStatus) -> PoolHealth {
     let spare = (space.safe_to_write * 100).checked_div(space.limit).unwrap_or(0);
     PoolHealth {
         spare_percent: spare.min(100) as u8,
-        spare_threshold_percent: levels.stop - levels.warn,
+        spare_threshold_percent: levels.stop.saturating_sub(levels.warn),
         degraded: status.is_degraded(),
         read_only: read_only(status).is_some() || space.full,
         media_errors: status.counters.reads.blocks_unrecovered,

@@ -1,6 +1,7 @@
 //! Pools on real reactors. One program: each that has a store in it takes most of a minute to
 //! build.
 
+mod activity;
 mod formatting;
 mod new_drives;
 mod node;

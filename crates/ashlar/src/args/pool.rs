@@ -66,10 +66,16 @@ such a drive. Write a comma in the path of a file as \\,")]
     #[command(after_help = "Example:\n  ashlar pool list")]
     List,
     /// Show a pool, its drives and its figures
-    #[command(after_help = "Example:\n  ashlar pool show tank --output json")]
+    #[command(after_help = "Examples:
+  ashlar pool show tank
+  ashlar pool show -e tank
+  ashlar pool show tank --output json")]
     Show {
         /// Its name or UUID
         pool: String,
+        /// Also what its drives say of their health, as of their last answers
+        #[arg(short, long)]
+        extended: bool,
     },
     /// Open the pool that is on these drives
     #[command(after_help = "Examples:

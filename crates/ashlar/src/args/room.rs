@@ -29,8 +29,9 @@ is set stays when a drive is lost."
     #[command(after_help = "Examples:
   ashlar pool capacity tank
   ashlar pool capacity tank --format sfx
-With --format sfx the six fields that ScaleFlux's driver has in sfx_capacity_stat,
-in sectors of 512 bytes: scripts that watch such drives can watch a pool.")]
+With --format sfx it prints the six fields that ScaleFlux's driver has in
+sfx_capacity_stat, in sectors of 512 bytes: scripts that watch such drives can
+watch a pool.")]
     Capacity {
         /// The pool's name or UUID
         pool: String,

@@ -14,13 +14,16 @@ use grid::{Kind, Text, below, cut_below, prose, sheet, table};
 mod capacity;
 mod drives;
 mod grid;
+mod health;
 mod hosts;
+mod latency;
 mod pool;
 
 pub use capacity::{capacity, verified};
-pub use drives::{drive_info, drives, member};
+pub use drives::{drive_info, drive_info_with_health, drives, member, member_with_health};
 pub use hosts::hosts;
-pub use pool::pool;
+pub use latency::latency;
+pub use pool::{pool, pool_with_health};
 
 fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
@@ -60,9 +63,9 @@ fn states(states: &[String]) -> Text {
         return text;
     }
     let has = |words: &[&str]| states.iter().any(|state| words.contains(&state.as_str()));
-    if has(&["unavailable", "failed", "read-only", "taken", "out-of-room", "full"]) {
+    if has(&["unavailable", "failed", "read-only", "taken", "out-of-room", "full", "failing"]) {
         text.coloured(Color::Red)
-    } else if has(&["opening", "degraded", "absent", "returned", "stale", "slow"]) {
+    } else if has(&["opening", "degraded", "absent", "returned", "stale", "slow", "warning"]) {
         text.coloured(Color::Yellow)
     } else {
         text.coloured(Color::Green)

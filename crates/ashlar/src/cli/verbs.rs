@@ -10,18 +10,20 @@ use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
-use super::members::{in_pool, pool_and_drive};
+use super::members::pool_and_drive;
 use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::removal::Leaver;
 use super::tables;
 use super::{consent, done};
+use crate::args::PoolCommand::{AddDrive, Rebalance};
 use crate::args::{
     ClientCommand, CreateArguments, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand,
 };
 use crate::stdio::print_line;
 
 mod room;
+mod show;
 mod volumes;
 
 /// Does what `command` says.
@@ -41,6 +43,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
         ClientCommand::Events { follow: true, after } => {
             super::events::follow(client, after, output).await
         }
+        ClientCommand::Iostat(asked) => super::iostat::run(client, asked, output).await,
         ClientCommand::Status => {
             let status: Status = client.get("/status").await?;
             print(output, &status, tables::status)
@@ -76,18 +79,14 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
     match command {
         PoolCommand::Create(new) => create_pool(client, new, output).await,
         PoolCommand::List => list_pools(client, output).await,
-        PoolCommand::Show { pool } => show_pool(client, &pool, output).await,
+        PoolCommand::Show { pool, extended } => show::pool(client, &pool, extended, output).await,
         PoolCommand::Import { pool, drives, name, degraded } => {
-            let drives = all_absolute(&drives)?;
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
         PoolCommand::Rename { pool, name } => rename_pool(client, &pool, name, output).await,
-        PoolCommand::AddDrive { pool, drive, force } => {
-            add_drive(client, &pool, &drive, force, output).await
-        }
+        AddDrive { pool, drive, force } => add_drive(client, &pool, &drive, force, output).await,
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
-            let request = RemoveDrive { drive: absolute_member(&pool, &drive)?, cancel };
-            remove_drive(client, &pool, &request, wait, yes, output).await
+            remove_drive(client, &pool, RemoveDrive { drive, cancel }, wait, yes, output).await
         }
         PoolCommand::Replace { pool, drive, with, force, wait } => {
             replace_drive(client, &pool, ReplaceDrive { drive, with, force }, wait, output).await
@@ -95,9 +94,7 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Spare(command) => spare(client, command, output).await,
         PoolCommand::Set { pool, settings } => set_pool(client, &pool, &settings, output).await,
         PoolCommand::Rebuild { pool, wait } => rebuild(client, &pool, wait, output).await,
-        PoolCommand::Rebalance { pool, wait, stop } => {
-            rebalance(client, &pool, wait, stop, output).await
-        }
+        Rebalance { pool, wait, stop } => rebalance(client, &pool, wait, stop, output).await,
         PoolCommand::Scrub { pool, wait, stop } => scrub(client, &pool, wait, stop, output).await,
         PoolCommand::Room(command) => room::room(client, command, output).await,
         PoolCommand::Check { .. } => unreachable!("it needs no daemon"),
@@ -109,11 +106,6 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
 async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
     let pools: Vec<Pool> = client.get("/pools").await?;
     print(output, &pools, |pools| tables::pools(pools))
-}
-
-async fn show_pool(client: &Client, pool: &str, output: Output) -> anyhow::Result<()> {
-    let pool: Pool = client.get(&path_of_pool(pool)?).await?;
-    print(output, &pool, tables::pool)
 }
 
 async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow::Result<()> {
@@ -247,7 +239,8 @@ async fn add_drive(
     change_pool(client, pool, "/drives", &request, output, said).await
 }
 
-async fn import_pool(client: &Client, request: ImportPool, output: Output) -> anyhow::Result<()> {
+async fn import_pool(client: &Client, asked: ImportPool, output: Output) -> anyhow::Result<()> {
+    let request = ImportPool { drives: all_absolute(&asked.drives)?, ..asked };
     let opened = client.send_body(Method::POST, "/import-pool", &request);
     let pool: Pool = super::waiting::told(
         "if another machine had the pool last, Ashlar waits 8 or 16 s for its heartbeats",
@@ -260,15 +253,16 @@ async fn import_pool(client: &Client, request: ImportPool, output: Output) -> an
 async fn remove_drive(
     client: &Client,
     pool: &str,
-    request: &RemoveDrive,
+    asked: RemoveDrive,
     wait: bool,
     yes: bool,
     output: Output,
 ) -> anyhow::Result<()> {
+    let request = RemoveDrive { drive: absolute_member(pool, &asked.drive)?, ..asked };
     let path = path_of_pool(pool)?;
     let leaver = if wait { Leaver::find(client, &path, &request.drive).await? } else { None };
     let send = async |query| {
-        client.send_body(Method::POST, &format!("{path}/remove-drive{query}"), request).await
+        client.send_body(Method::POST, &format!("{path}/remove-drive{query}"), &request).await
     };
     let pool: Pool = consent::sent(yes, send).await?;
     let said = |pool: &Pool| done::leaving(pool, &request.drive, request.cancel);
@@ -341,7 +335,9 @@ async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow
             let drives: Vec<PoolDrive> = client.get("/drives").await?;
             print(output, &drives, |drives| tables::drives(drives))
         }
-        DriveCommand::Show { drive } => show_drive(client, &drive, output).await,
+        DriveCommand::Show { drive, extended } => {
+            show::drive(client, &drive, extended, output).await
+        }
         DriveCommand::Fail { drive, force, yes } => {
             fail_drive(client, &drive, force, yes, output).await
         }
@@ -407,25 +403,6 @@ async fn fail_drive(
         async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
     let pool: Pool = consent::sent(yes, send).await?;
     print(output, &pool, |pool| done::failed(pool, &request.drive))
-}
-
-async fn show_drive(client: &Client, drive: &str, output: Output) -> anyhow::Result<()> {
-    let members: Vec<PoolDrive> = client.get("/drives").await?;
-    let place = absolute(drive)?;
-    // What a pool has open is locked; the pool knows it already.
-    let member = match in_pool(&members, drive)? {
-        // Of a pool that is not open it knows nothing more than the drive itself.
-        None => members.iter().find(|member| {
-            (member.is_at(&place) || member.is_found_by(drive)) && member.states != ["unknown"]
-        }),
-        member => member,
-    };
-    if let Some(member) = member {
-        return print(output, member, tables::member);
-    }
-    let request = NameDrive { drive: place, force: false };
-    let info: DriveInfo = client.send_body(Method::POST, "/drives/inspect", &request).await?;
-    print(output, &info, tables::drive_info)
 }
 
 /// A drive comes back under a new number: where it is tells under which.

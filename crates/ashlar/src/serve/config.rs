@@ -11,6 +11,7 @@ use ashlar_target::nvme_tcp::{Limits, Portal};
 use serde::Deserialize;
 
 use super::finder::Wanted;
+use super::health::HealthConfig;
 use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
 use crate::logging;
@@ -18,6 +19,7 @@ use limits::LimitsTable;
 pub use limits::by_name as limits_by_name;
 use memory::memory_bytes;
 
+mod health;
 mod limits;
 mod memory;
 mod portals;
@@ -66,6 +68,8 @@ pub struct Config {
     pub drive_directories: Vec<PathBuf>,
     /// Drives that were away come back to open pools by themselves.
     pub auto_rejoin: bool,
+    /// How drives are asked for their health.
+    pub health: HealthConfig,
     /// Pools whose work has ended the daemon are opened as well.
     pub open_all: bool,
     /// A file that says which drive's next write panics, for tests.
@@ -126,6 +130,9 @@ struct File {
     #[serde(default)]
     drive_directories: Vec<PathBuf>,
     auto_rejoin: Option<bool>,
+    drive_poll_seconds: Option<u64>,
+    drive_hot_celsius: Option<i16>,
+    drive_worn_percent: Option<u8>,
     #[serde(default)]
     limits: LimitsTable,
 }
@@ -144,18 +151,11 @@ impl Config {
         );
         let spin_us = arguments.spin_us.or(file.spin_us).unwrap_or(0);
         ensure!(spin_us <= SPIN_US_MAX, "spin_us is {spin_us}: it must be at most {SPIN_US_MAX}");
-        let listen = if arguments.listen.is_empty() {
-            file.listen.clone()
-        } else {
-            Some(arguments.listen.clone())
-        };
+        let given = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+        let listen = given(&arguments.listen).or(file.listen.clone());
         let listen = listen.unwrap_or_else(|| vec!["127.0.0.1:4420".to_owned()]);
         let from_file = file.discovery.clone().map(OneOrMore::into_vec);
-        let discovery = if arguments.discovery.is_empty() {
-            from_file
-        } else {
-            Some(arguments.discovery.clone())
-        };
+        let discovery = given(&arguments.discovery).or(from_file);
         let discovery = discovery.unwrap_or_else(|| vec!["127.0.0.1:8009".to_owned()]);
         let socket =
             socket.or(file.socket.clone()).unwrap_or_else(|| arguments.state.join("ashlar.sock"));
@@ -167,6 +167,7 @@ impl Config {
             spin: Duration::from_micros(spin_us),
             store: store_options(arguments, &file)?,
             member_wait: member_wait(arguments.member_wait_seconds.or(file.member_wait_seconds))?,
+            health: health::health(&arguments.health, &file)?,
             drive_directories: drive_directories(file.drive_directories)?,
             auto_rejoin: file.auto_rejoin.unwrap_or(true),
             open_all: arguments.open_all,

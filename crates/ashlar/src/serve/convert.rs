@@ -1,6 +1,5 @@
 //! From what the node reports to what goes over the wire.
 
-use std::num::NonZeroU32;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ashlar_control::types::{
@@ -8,7 +7,7 @@ use ashlar_control::types::{
     Progress, Spare, Volume,
 };
 use ashlar_control::{HostVisits, SharedHostNqn};
-use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState, Settings};
+use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
 use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{
     AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
@@ -16,12 +15,18 @@ use ashlar_volume::{
 use humantime::format_rfc3339_seconds;
 
 use super::finder::{FoundPlace, PoolPlaces};
+use super::health::{Healths, Said};
 use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
+pub mod activity;
+mod health;
 mod room;
 mod scrub;
+mod settings;
 mod verify;
+
+pub use health::silent;
 
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
@@ -47,6 +52,8 @@ pub struct Known<'a> {
     pub memory: &'a Memory,
     /// Where its drives are.
     pub places: Option<&'a PoolPlaces>,
+    /// What they say of their health.
+    pub healths: &'a Healths,
 }
 
 /// A pool that is open.
@@ -79,25 +86,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
         trim: status.trim.as_ref().map(|found| scrub::trim(found, &report.drives)),
         counters: Some(counters(status)),
         after_loss: status.worst_loss.map(room::after_loss),
-        ..room::figures(chosen(&status.settings), status, logical, stored)
-    }
-}
-
-/// What an operator has chosen.
-fn chosen(settings: &Settings) -> Pool {
-    Pool {
-        recon_prio_percent: Some(settings.recon_prio),
-        recon_p99_us: Some(settings.recon_p99.map_or(0, |target| target.as_micros() as u64)),
-        scrub_prio_percent: Some(settings.scrub_prio),
-        scrub_interval_seconds: Some(settings.scrub_interval.map_or(0, |it| it.as_secs())),
-        fault_threshold: Some(settings.fault_threshold.map_or(0, NonZeroU32::get)),
-        io_timeout_seconds: Some(settings.io_timeout.map_or(0, seconds)),
-        autotrim: Some(settings.autotrim),
-        overcommit: Some(settings.overcommit),
-        warn_percent: Some(settings.levels.warn),
-        throttle_percent: Some(settings.levels.throttle),
-        stop_percent: Some(settings.levels.stop),
-        ..Pool::default()
+        ..room::figures(settings::chosen(&status.settings), status, logical, stored)
     }
 }
 
@@ -247,6 +236,10 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         trims_refused: counters.drives.discards_failed,
         blocks_unrecovered: counters.reads.blocks_unrecovered,
         unclean_starts: status.unclean_starts,
+        write_amplification: health::write_amplification(
+            counters.drives.bytes_to_drives,
+            counters.hosts.blocks_written,
+        ),
     }
 }
 
@@ -287,15 +280,16 @@ fn pool_drive(
     let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
     let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
     let is_lost = report.is_lost();
-    let problem = drive_problem(&report.status);
     let found = known
         .places
         .and_then(|places| places.drives.iter().find(|found| found.uuid == report.status.uuid));
     let refused = found
         .filter(|_| is_lost && !report.status.is_given_up)
         .and_then(|found| return_refused(&uuid, found, known));
-    let is_away = is_lost && found.is_none();
-    let there_now = || in_its_place(spec.as_deref()?, known.places?).filter(|_| is_away);
+    let said = health::said(report, known.healths);
+    let (model, serial) = health::names(&said, facts);
+    let there_now =
+        || in_its_place(spec.as_deref()?, known.places?).filter(|_| is_lost && found.is_none());
     PoolDrive {
         name: report.name(),
         pool: pool.to_owned(),
@@ -304,15 +298,16 @@ fn pool_drive(
         kernel_name: facts.filter(|_| !is_lost).and_then(|facts| facts.kernel.clone()),
         kind: facts.map(|facts| facts.kind.clone()),
         states: states.map(|(word, _)| (*word).to_owned()).collect(),
-        problem: joined([problem, refused.clone(), there_now()]),
+        problem: joined([drive_problem(&report.status), refused.clone(), there_now()]),
         return_refused: refused,
         spec,
         size_bytes: facts.map(|facts| facts.size_bytes),
         unused_bytes: Some(report.status.unused_bytes),
         read_errors: Some(report.status.read_errors),
         wrong_answers: Some(report.status.corrupt_reads),
-        model: facts.and_then(|facts| facts.model.clone()),
-        serial: facts.and_then(|facts| facts.serial.clone()),
+        model,
+        serial,
+        health: health::health(said),
     }
 }
 
@@ -436,7 +431,14 @@ pub fn drive_info(reading: &DriveReading) -> DriveInfo {
         pool_uuid: member.map(|superblock| superblock.pool.to_string()),
         model: facts.model.clone(),
         serial: facts.serial.clone(),
+        health: health::not_asked(),
     }
+}
+
+/// The same with what it says of its health.
+pub fn drive_with_health(reading: &DriveReading, said: Said) -> DriveInfo {
+    let (model, serial) = health::names(&said, Some(&reading.facts));
+    DriveInfo { model, serial, health: health::health(said), ..drive_info(reading) }
 }
 
 /// A connected host.

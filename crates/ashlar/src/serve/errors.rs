@@ -2,8 +2,8 @@
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{
-    Capacity, Drive, DriveOfPool, Grow, InUseElsewhere, Levels, LostByPool, NoAnswer, OlderCopy,
-    OverPromised, Trim,
+    Capacity, Drive, DriveOfPool, Gone, Grow, InUseElsewhere, Levels, LostByPool, NoAnswer,
+    OlderCopy, OpeningStopped, OverPromised, Shrinks, ShrinksProtected, Stopped, Trim,
 };
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
@@ -58,14 +58,19 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
         Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
-        NodeError::Size(_) => (Invalid, "invalid_size"),
-        NodeError::Shrinks { .. } => (Conflict, "shrinks"),
-        NodeError::ShrinksProtected { .. } => (Conflict, "write_protected"),
+        NodeError::Size(_) | Shrinks { .. } | ShrinksProtected { .. } => code_of_resize(error),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
-        NodeError::Stopped { .. } => (Unavailable, "pool_stopped"),
-        NodeError::Gone(_) | NodeError::OpeningStopped { .. } => (Unavailable, "stopping"),
+        Stopped { .. } | Gone(_) | OpeningStopped { .. } => (Unavailable, code_of_end(error)),
+    }
+}
+
+fn code_of_resize(error: &NodeError) -> (ErrorKind, &'static str) {
+    match error {
+        Shrinks { .. } => (Conflict, "shrinks"),
+        ShrinksProtected { .. } => (Conflict, "write_protected"),
+        _ => (Invalid, "invalid_size"),
     }
 }
 
@@ -88,6 +93,10 @@ fn of_room(error: &NodeError) -> (ErrorKind, &'static str) {
         Levels(_) => (Invalid, "invalid_setting"),
         _ => (Conflict, "no_drive_discards"),
     }
+}
+
+fn code_of_end(error: &NodeError) -> &'static str {
+    if matches!(error, Stopped { .. }) { "pool_stopped" } else { "stopping" }
 }
 
 fn code_of_open(error: &OpenError) -> &'static str {

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive, SetCapacity, Status, Volume,
+    IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive,
+    RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 use ashlar_control::{
     Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning,
 };
 use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
-use ashlar_volume::{Order, PoolReport};
+use ashlar_volume::{Order, PoolReport, SubsystemInfo};
 
 use super::apart::apart;
 use super::convert::Known;
@@ -22,6 +22,7 @@ use super::deaths::Deaths;
 use super::errors::api_error;
 use super::finder::{Finder, Wanted};
 use super::forecast::Forecast;
+use super::health::Healths;
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
@@ -29,8 +30,10 @@ use super::{Config, convert};
 pub use namespaces::Remembered;
 use opening::Openers;
 
+mod activity;
 mod changes;
 mod consent;
+mod health;
 mod labels;
 mod namespaces;
 mod naming;
@@ -60,6 +63,7 @@ struct Shared {
     /// Held while its file is written, which may hang: by threads for that alone.
     remembered: Mutex<Remembered>,
     finder: Finder,
+    healths: Healths,
     openers: Openers,
     forecast: Mutex<Forecast>,
     deaths: Deaths,
@@ -69,6 +73,8 @@ struct Shared {
     nqn: String,
     serial: String,
     reactors: usize,
+    /// Another one after each start.
+    instance: String,
     start: Instant,
 }
 
@@ -83,8 +89,7 @@ impl ServedNode {
         stops: Stops,
         config: &Config,
     ) -> Self {
-        let subsystem = state.node.subsystem();
-        let (nqn, serial) = (subsystem.nqn, subsystem.serial);
+        let SubsystemInfo { nqn, serial, .. } = state.node.subsystem();
         let directories = config.drive_directories.clone();
         let tell = {
             let finder = finder.clone();
@@ -101,6 +106,7 @@ impl ServedNode {
             memory: Mutex::new(memory),
             remembered: Mutex::new(remembered),
             finder,
+            healths: Healths::new(config.health),
             openers: Openers::default(),
             forecast: Mutex::default(),
             deaths,
@@ -109,6 +115,7 @@ impl ServedNode {
             nqn,
             serial,
             reactors: config.reactors,
+            instance: format!("{}-{}", std::process::id(), ashlar_reactor::now().0),
             start: Instant::now(),
         };
         ServedNode { shared: Arc::new(shared) }
@@ -120,7 +127,8 @@ impl ServedNode {
     }
 
     /// Opens the node's pools, hears of those that are stopped, takes back drives that were away,
-    /// unless nobody wants that, and takes spares for drives that are lost: from now on.
+    /// unless nobody wants that, takes spares for drives that are lost, and asks drives for their
+    /// health: from now on.
     pub fn keep_pools(&self, auto_rejoin: bool) {
         tokio::spawn(self.shared.clone().keep_remembering());
         tokio::spawn(self.shared.clone().keep_namespaces());
@@ -128,6 +136,7 @@ impl ServedNode {
         self.shared.begin_opening_all();
         tokio::spawn(self.shared.clone().keep_returning(auto_rejoin));
         tokio::spawn(self.shared.clone().keep_whole());
+        tokio::spawn(self.shared.clone().keep_asking());
     }
 
     /// Returns once each pool is open or could not be opened.
@@ -253,7 +262,7 @@ impl Shared {
     fn pool_with(&self, report: &PoolReport, memory: &Memory) -> Pool {
         let snapshot = self.finder.snapshot();
         let places = snapshot.pools.get(&report.status.uuid.to_string());
-        let pool = convert::pool(report, &Known { memory, places });
+        let pool = convert::pool(report, &Known { memory, places, healths: &self.healths });
         Pool { full_in_seconds: self.full_in_seconds(report, &pool), ..pool }
     }
 
@@ -270,7 +279,8 @@ impl Shared {
     async fn inspect_drive(&self, request: NameDrive) -> Result<DriveInfo, ApiError> {
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
         let reading = self.node.inspect_drive(request.drive).await.map_err(api_error)?;
-        Ok(convert::drive_info(&reading))
+        let said = self.health_of(&reading.facts).await;
+        Ok(convert::drive_with_health(&reading, said))
     }
 }
 
@@ -414,6 +424,18 @@ impl NodeApi for ServedNode {
 
     fn volumes(&self) -> Answer<'_, Vec<Volume>> {
         Box::pin(async { Ok(self.shared.read_pools().await?.1) })
+    }
+
+    fn iostat(&self, scope: IoScope) -> Answer<'_, IoStat> {
+        Box::pin(self.shared.iostat(scope))
+    }
+
+    fn volume_latency(&self, pool: String, volume: String) -> Answer<'_, Latency> {
+        Box::pin(self.shared.volume_latency(pool, volume))
+    }
+
+    fn drive_latency(&self, pool: String, drive: String) -> Answer<'_, Latency> {
+        Box::pin(self.shared.drive_latency(pool, drive))
     }
 
     fn create_volume(&self, request: CreateVolume) -> Answer<'_, Volume> {

@@ -55,6 +55,7 @@ fn settings(config: &Config) -> Vec<(String, String)> {
         member_wait,
         drive_directories,
         auto_rejoin,
+        health,
         // Of the start alone.
         open_all: _,
         inject_panics: _,
@@ -72,6 +73,9 @@ fn settings(config: &Config) -> Vec<(String, String)> {
         ("member_wait_seconds", member_wait.as_secs().to_string()),
         ("drive_directories", format!("{drive_directories:?}")),
         ("auto_rejoin", auto_rejoin.to_string()),
+        ("drive_poll_seconds", health.interval.as_secs().to_string()),
+        ("drive_hot_celsius", format!("{:?}", health.thresholds.hot_celsius)),
+        ("drive_worn_percent", health.thresholds.worn_percent.to_string()),
     ];
     let named = named.into_iter().map(|(name, value)| (name.to_owned(), value));
     let limits =

@@ -22,7 +22,7 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
         "tank/v1",
         "--size",
         "1GiB",
-        "--lba-size",
+        "--sector-size",
         "512",
         "--no-compression",
     ]);
@@ -112,7 +112,7 @@ fn after_every_kind_of_end_everything_is_there_under_the_same_identifiers() {
     let mut daemon = place.start();
     place.create_pool("tank", 0..3);
     place.ok(&["volume", "create", "tank/v0", "--size", "1GiB", "--allow", HOST]);
-    place.ok(&["volume", "create", "tank/v1", "--size", "2GiB", "--lba-size", "512"]);
+    place.ok(&["volume", "create", "tank/v1", "--size", "2GiB", "--sector-size", "512"]);
     let identity = |place: &Place| {
         let status = place.json(&["status"]);
         let pick = |volume: &serde_json::Value| {
@@ -217,7 +217,7 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
         (&["create", "tank/v1", "--size", "big"], &["'big' is not a size"]),
         (&["create", "tank/v0", "--size", "1GiB"], &["'tank/v0' already"]),
         (&["create", "tonk/v1", "--size", "1GiB"], &["no pool 'tonk'"]),
-        (&["create", "tank/v1", "--size", "1GiB", "--lba-size", "1024"], &["512 or 4096"]),
+        (&["create", "tank/v1", "--size", "1GiB", "--sector-size", "1024"], &["512 or 4096"]),
         (&["create", "tank/v1", "--size", "1GiB", "--allow", "host1"], &["'host1'", "nqn."]),
         (&["resize", "tank/v0", "--size", "512MiB"], &["from 1GiB to 512MiB", "--yes"]),
         (&["delete", "tank/v9"], &["no volume 'v9'"]),

@@ -185,7 +185,8 @@ fn levels_are_changed_while_the_pool_is_in_use_and_what_cannot_be_is_refused() {
         }
     });
     place.wait_until("the pool is nearly full and throttled", |place| {
-        let states = place.pool_states("tank");
+        let pool = place.json(&["pool", "show", "tank"]);
+        let states = pool["states"].as_array().expect("a list");
         ["nearly-full", "throttled"].iter().all(|it| states.iter().any(|is| is == it))
     });
     place.ok(&["pool", "set", "tank", "stop=1"]);
@@ -200,7 +201,8 @@ fn levels_are_changed_while_the_pool_is_in_use_and_what_cannot_be_is_refused() {
         }
         last
     });
-    assert!(why.contains("Capacity Exceeded"), "{taken}: {why}");
+    assert!(why.contains("CAPACITY_EXCEEDED"), "{taken}: {why}");
+    assert!(!why.contains("do not retry"), "there may be room soon: {why}");
     assert!(place.pool_states("tank").iter().any(|state| state == "full"));
     place.ok(&["pool", "set", "tank", "warn=90", "throttle=95", "stop=100"]);
     connected(&place, |namespace| async move {

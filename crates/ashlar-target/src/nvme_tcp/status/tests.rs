@@ -6,7 +6,7 @@ use super::of_cause;
 fn every_cause_has_its_status() {
     let golden = [
         (Cause::OutOfRange, 0x4080),
-        (Cause::CapacityExceeded, 0x4081),
+        (Cause::CapacityExceeded, 0x0081),
         (Cause::Unrecovered, 0x4281),
         (Cause::WriteFault, 0x0280),
         (Cause::WriteProtected, 0x4020),

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use ashlar_nvme::zerocopy::FromBytes;
 
 use super::*;
@@ -50,4 +52,21 @@ fn a_pool_that_stores_nothing_or_has_nothing_has_no_ratio_to_divide_by() {
     let page = extended_health(&SpaceFigures::default());
     let log = ExtendedHealth::read_from_bytes(&page).expect("it is whole");
     assert_eq!((log.used_percent.get(), log.compression_percent.get()), (0, 100));
+}
+
+#[test]
+fn latencies_are_in_the_buckets_of_the_vendors_page() {
+    let mut took = Histogram::default();
+    for us in [5, 63, 64, 130, 20_000_000] {
+        took.record(Duration::from_micros(us));
+    }
+    let page = latency_page(&took);
+    let log = LatencyLog::read_from_bytes(&page).expect("it is whole");
+    assert_eq!((log.major.get(), log.minor.get()), (4, 1));
+    let count = |group: usize, bucket: usize| log.groups[group][bucket].get();
+    assert_eq!((count(0, 5), count(0, 63), count(1, 0), count(2, 1)), (1, 1, 1, 1));
+    assert_eq!(count(18, 63), 1, "longer than the page goes");
+    let all: u32 = log.groups.iter().flatten().map(|count| count.get()).sum();
+    assert_eq!(all, 5);
+    assert_eq!(log.average.get(), took.mean().expect("five").as_micros() as u64);
 }

@@ -4,7 +4,7 @@ use ashlar_block::{counted, printable};
 use ashlar_control::types::{DriveInfo, PoolDrive};
 
 use super::grid::{Kind, Text, prose, sheet, table};
-use super::{dash, known, or_dash, size, states};
+use super::{dash, health, known, or_dash, size, states};
 
 const BY_ID: &str = "/dev/disk/by-id/";
 
@@ -41,7 +41,7 @@ fn rows(drives: &[PoolDrive], with_pool: bool) -> String {
         let rest = [
             or_dash(drive.kernel_name.as_deref()).into(),
             place.into(),
-            states(&drive.states),
+            states(&[&drive.states[..], &health::words(drive)].concat()),
             known(drive.size_bytes, size).into(),
         ];
         std::iter::once(Text::from(name)).chain(pool).chain(rest).collect()
@@ -64,6 +64,7 @@ fn problem(drive: &PoolDrive) -> Option<String> {
         .chain(refused)
         .chain(wrong)
         .chain(unused(drive))
+        .chain(drive.health.warnings.iter().map(|warning| warning.message.clone()))
         .collect();
     (!said.is_empty())
         .then(|| prose(&format!("{}/{}: {}", drive.pool, drive.name, printable(&said.join("; ")))))
@@ -82,8 +83,17 @@ pub fn plain_place(spec: &str) -> String {
     printable(plain.strip_prefix(BY_ID).unwrap_or(plain))
 }
 
-/// A drive of a pool with everything.
+/// A drive of a pool with everything but its health.
 pub fn member(drive: &PoolDrive) -> String {
+    sheet(of_member(drive))
+}
+
+/// The same with what it says of its health.
+pub fn member_with_health(drive: &PoolDrive) -> String {
+    sheet(of_member(drive).into_iter().chain(health::of_drive(&drive.health)).collect())
+}
+
+fn of_member(drive: &PoolDrive) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("drive", format!("{}/{}", drive.pool, drive.name)),
         ("uuid", drive.uuid.clone()),
@@ -101,19 +111,31 @@ pub fn member(drive: &PoolDrive) -> String {
         ("model", or_dash(drive.model.as_deref())),
         ("serial", or_dash(drive.serial.as_deref())),
     ]);
-    sheet(rows)
+    rows.extend(drive.health.warnings.iter().map(|it| ("warning", printable(&it.message))));
+    rows
 }
 
 /// What a drive is and holds.
 pub fn drive_info(drive: &DriveInfo) -> String {
-    sheet(vec![
+    sheet(of_info(drive))
+}
+
+/// The same with what it says of its health.
+pub fn drive_info_with_health(drive: &DriveInfo) -> String {
+    sheet(of_info(drive).into_iter().chain(health::of_drive(&drive.health)).collect())
+}
+
+fn of_info(drive: &DriveInfo) -> Vec<(&'static str, String)> {
+    let mut rows = vec![
         ("drive", printable(&drive.spec)),
         ("kind", drive.kind.clone()),
         ("size", size(drive.size_bytes)),
         ("holds", printable(&drive.content)),
         ("model", or_dash(drive.model.as_deref())),
         ("serial", or_dash(drive.serial.as_deref())),
-    ])
+    ];
+    rows.extend(drive.health.warnings.iter().map(|it| ("warning", printable(&it.message))));
+    rows
 }
 
 #[cfg(test)]

@@ -9,11 +9,18 @@ use ashlar_control::types::{AfterLoss, Pool, PoolCounters, Spare};
 use super::capacity::in_so_long;
 use super::drives::drives_of_pool;
 use super::grid::sheet;
-use super::{done, drives_lost_by, known, moving, or_dash, ratio, scrubbed, size, yes_or_no};
+use super::{
+    done, drives_lost_by, health, known, moving, or_dash, ratio, scrubbed, size, yes_or_no,
+};
 use crate::cli::trim::trimmed;
 use crate::cli::verify::in_short;
 
-/// A pool with everything.
+/// A pool with everything, and what its drives say of their health.
+pub fn pool_with_health(pool: &Pool) -> String {
+    format!("{}\n\n{}", self::pool(pool), health::of_drives(&pool.drives))
+}
+
+/// A pool with everything but the health of its drives.
 pub fn pool(pool: &Pool) -> String {
     let mut rows = vec![
         ("name", pool.name.clone()),
@@ -90,7 +97,7 @@ fn settings(pool: &Pool) -> [(&'static str, String); 5] {
 }
 
 /// What has been counted.
-fn counts(pool: &Pool) -> [(&'static str, String); 6] {
+fn counts(pool: &Pool) -> [(&'static str, String); 7] {
     let count = |of: fn(&PoolCounters) -> u64| {
         known(pool.counters.as_ref().map(of), |count| count.to_string())
     };
@@ -101,6 +108,12 @@ fn counts(pool: &Pool) -> [(&'static str, String); 6] {
         ("sectors repaired", count(|counters| counters.sectors_repaired)),
         ("unrecovered blocks", count(|counters| counters.blocks_unrecovered)),
         ("unclean starts", count(|counters| counters.unclean_starts)),
+        (
+            "write amplification",
+            known(pool.counters.and_then(|counters| counters.write_amplification), |it| {
+                format!("{it:.2} since it was opened")
+            }),
+        ),
     ]
 }
 

@@ -310,6 +310,8 @@ fn every_table_fits_a_terminal_whatever_stands_in_it() {
         ("volume show", volume(&volumes_of[0])),
         ("host list", hosts(&[host])),
         ("events", events(&[told])),
+        ("pool show -e", pool_with_health(&worst_pool())),
+        ("drive show -e", member_with_health(&worst_drive(1))),
     ];
     said.iter().for_each(|(what, text)| assert_fits(what, text));
     for (what, text) in &said[..1] {

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use ashlar_block::check_name;
-use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Status, Volume};
+use ashlar_control::types::{ChangeVolume, CreateVolume, Latency, NameHosts, Status, Volume};
 use hyper::Method;
 use serde::Serialize;
 
@@ -18,16 +18,16 @@ pub(super) async fn run(
     output: Output,
 ) -> anyhow::Result<()> {
     match command {
-        VolumeCommand::Create { volume, size, allow, lba_size, no_compression } => {
+        VolumeCommand::Create { volume, size, allow, sector_size, no_compression } => {
             let (pool, name) = split(&volume)?;
             let (pool, name) = (segment(pool)?.to_owned(), segment(name)?.to_owned());
-            let (size_bytes, lba_bytes, compression) = (size.0, lba_size, !no_compression);
+            let (size_bytes, lba_bytes, compression) = (size.0, sector_size, !no_compression);
             let request = CreateVolume { pool, name, size_bytes, lba_bytes, compression, allow };
             let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
             print(output, &volume, tables::created_volume)
         }
         VolumeCommand::List => list(client, output).await,
-        VolumeCommand::Show { volume } => show(client, &volume, output).await,
+        VolumeCommand::Show { volume, extended } => show(client, &volume, extended, output).await,
         VolumeCommand::Resize { volume, size, yes } => {
             let request = ChangeVolume { size_bytes: Some(size.0), ..ChangeVolume::default() };
             set(client, &volume, &request, yes, output, done::resized).await
@@ -57,9 +57,25 @@ async fn list(client: &Client, output: Output) -> anyhow::Result<()> {
     print(output, &status.volumes, |volumes| tables::volumes(volumes, &status.pools))
 }
 
-async fn show(client: &Client, volume: &str, output: Output) -> anyhow::Result<()> {
-    let volume: Volume = client.get(&path_of(volume)?).await?;
-    print(output, &volume, tables::volume)
+/// A volume, and how long commands for it took.
+#[derive(Serialize)]
+struct Extended {
+    #[serde(flatten)]
+    volume: Volume,
+    #[serde(flatten)]
+    took: Latency,
+}
+
+async fn show(client: &Client, volume: &str, extended: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of(volume)?;
+    let volume: Volume = client.get(&path).await?;
+    if !extended {
+        return print(output, &volume, tables::volume);
+    }
+    let took: Latency = client.get(&format!("{path}/latency")).await?;
+    print(output, &Extended { volume, took }, |shown| {
+        format!("{}\n\n{}", tables::volume(&shown.volume), tables::latency(&shown.took))
+    })
 }
 
 fn protection(write_protect: Switch) -> ChangeVolume {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::args::HealthArguments;
 
 fn resolve(text: &str) -> anyhow::Result<Config> {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -12,6 +13,7 @@ fn resolve(text: &str) -> anyhow::Result<Config> {
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        health: HealthArguments::default(),
         open_all: false,
         inject_panics: None,
     };
@@ -46,4 +48,17 @@ fn the_wait_for_late_drives_can_be_set_within_its_bound() {
 fn an_unknown_key_is_refused_by_name() {
     let error = format!("{:#}", resolve("map_memory = \"64MiB\"").unwrap_err());
     assert!(error.contains("map_memory") && error.contains("map_memory_bytes"), "{error}");
+}
+
+#[test]
+fn drives_are_asked_each_minute_unless_somebody_says_otherwise_within_its_bounds() {
+    let health = |text: &str| resolve(text).unwrap().health;
+    assert_eq!(health("").interval, Duration::from_secs(60));
+    assert_eq!(health("drive_poll_seconds = 5").interval, Duration::from_secs(5));
+    let thresholds = health("drive_hot_celsius = 60\ndrive_worn_percent = 50").thresholds;
+    assert_eq!((thresholds.hot_celsius, thresholds.worn_percent), (Some(60), 50));
+    for text in ["drive_poll_seconds = 0", "drive_hot_celsius = 0", "drive_worn_percent = 101"] {
+        let error = resolve(text).unwrap_err().to_string();
+        assert!(error.contains(text.split(' ').next().unwrap()), "{error}");
+    }
 }

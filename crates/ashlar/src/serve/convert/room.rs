@@ -48,7 +48,8 @@ pub fn safe_noise(safe_bytes: u64) -> u64 {
 pub fn safe_alike(safe_bytes: u64, written_bytes: u64, stored_bytes: u64) -> Option<u64> {
     let blocks = u128::from(written_bytes / BLOCK_BYTES);
     let each = u128::from(stored_bytes).checked_div(blocks)? + u128::from(RECORD_BYTES);
-    Some(u64::try_from(u128::from(safe_bytes) / each).unwrap_or(u64::MAX) * BLOCK_BYTES)
+    let bytes = u128::from(safe_bytes) / each * u128::from(BLOCK_BYTES);
+    Some(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 /// What would be without a drive.

@@ -252,7 +252,7 @@ impl Shared {
         self.why_not_open(pool).map_or(Ok(changing), |(name, why)| Err(not_open(&name, &why)))
     }
 
-    fn why_not_open(&self, pool: &str) -> Option<(String, NotOpen)> {
+    pub(super) fn why_not_open(&self, pool: &str) -> Option<(String, NotOpen)> {
         let memory = self.memory();
         let named = |(known, _): &(&PoolState, &NotOpen)| known.name == pool || known.uuid == pool;
         let noted =
@@ -352,7 +352,7 @@ fn leads_to(given: &str, spec: &str) -> bool {
 }
 
 /// What is said of a pool that is not open.
-fn not_open(name: &str, why: &NotOpen) -> ApiError {
+pub(super) fn not_open(name: &str, why: &NotOpen) -> ApiError {
     let message = format!("pool '{name}' is not open: {}", why.why());
     match why {
         NotOpen::Opening(_) => ApiError::new(ErrorKind::Unavailable, "pool_opening", message)

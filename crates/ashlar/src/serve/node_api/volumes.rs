@@ -125,7 +125,11 @@ impl Shared {
         Ok(convert::volume(&report))
     }
 
-    async fn volume_report(&self, pool: &str, volume: &str) -> Result<VolumeReport, ApiError> {
+    pub(super) async fn volume_report(
+        &self,
+        pool: &str,
+        volume: &str,
+    ) -> Result<VolumeReport, ApiError> {
         let report = self.node.report(pool).await.map_err(api_error)?;
         let missing = || {
             api_error(NodeError::NoSuchVolume {

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::args::ServeArguments;
+use crate::args::{HealthArguments, ServeArguments};
 
 fn config(text: &str) -> Config {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -15,6 +15,7 @@ fn config(text: &str) -> Config {
         spin_us: None,
         map_memory_bytes: None,
         member_wait_seconds: None,
+        health: HealthArguments::default(),
         open_all: false,
         inject_panics: None,
     };
@@ -35,6 +36,9 @@ fn each_setting_that_a_start_takes_is_named_when_it_has_changed() {
         ("member_wait_seconds", "77"),
         ("drive_directories", "['/shelf']"),
         ("auto_rejoin", "false"),
+        ("drive_poll_seconds", "7"),
+        ("drive_hot_celsius", "77"),
+        ("drive_worn_percent", "77"),
     ];
     for (name, value) in top {
         let changed = differing(&before, &config(&format!("{name} = {value}")));

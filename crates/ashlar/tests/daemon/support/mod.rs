@@ -189,7 +189,7 @@ impl Place {
     /// are small.
     pub fn pool_states(&self, pool: &str) -> Vec<String> {
         let mut states = words(&self.json(&["pool", "show", pool])["states"]);
-        states.retain(|state| !["short-for-loss", "nearly-full"].contains(&&**state));
+        states.retain(|state| !["short-for-loss", "nearly-full", "throttled"].contains(&&**state));
         states
     }
 
