@@ -8,9 +8,11 @@ use std::time::Duration;
 use ashlar_block::{DriveId, DriveUuid, Lba, PoolUuid, SECTOR_BYTES, VolumeId};
 use ashlar_format::catalog::{Catalog, Item};
 use ashlar_format::codec::{Writer, crc32c};
+use ashlar_format::compression::{Compression, ZstdLevel};
 use ashlar_format::features::{Feature, FeatureKind, Features};
 use ashlar_format::header::{
-    BatchHeader, FIXED_BYTES, HEADER_SECTORS_MAX, PageKind, RECORD_BYTES, Record, RecordKind,
+    BatchHeader, CrcWitness, FIXED_BYTES, HEADER_SECTORS_MAX, PageKind, RECORD_BYTES, Record,
+    RecordKind,
 };
 use ashlar_format::heartbeat::Heartbeat;
 use ashlar_format::location::{Codec, Location, Pointer, SegmentId};
@@ -309,6 +311,10 @@ pub fn batch_header_seeds() -> Vec<Seed> {
             record(RecordKind::Write, Some(location)),
             record(RecordKind::Move { from: location }, Some(location)),
             record(RecordKind::ZeroRange { blocks: 512 }, None),
+            record(
+                RecordKind::Recode { from: location, from_crc: CrcWitness::of(7) },
+                Some(location),
+            ),
             record(RecordKind::Page(PageKind::IndexLeaf), Some(location)),
         ],
         geometry: Some(geometry()),
@@ -535,7 +541,7 @@ pub fn catalog_seeds() -> Vec<Seed> {
             layer,
             state,
             blocks: 1 << 18,
-            compression: true,
+            compression: Compression::Zstd(ZstdLevel::DEFAULT),
             attributes: attributes.into(),
         };
         (VolumeId(number), entry)

@@ -17,7 +17,9 @@ use ashlar_block::{
 };
 use ashlar_raid::Level;
 use ashlar_store::format::fields::Kept;
-use ashlar_store::{FoundDrive, NewPool, OpenPolicy, Options, Store, create};
+use ashlar_store::{
+    Compression, FoundDrive, NewPool, OpenPolicy, Options, Store, ZstdLevel, create,
+};
 use ashlar_volume::{AccessList, Attributes, Nsid, StoreVolume, VolumeIo, read_superblock};
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -66,7 +68,7 @@ struct Plan {
     drives: usize,
     chunk_bytes: u32,
     lba_bytes: u32,
-    compression: bool,
+    compression: Compression,
     volume_blocks: u64,
 }
 
@@ -89,7 +91,12 @@ impl Plan {
             drives: level.drives_min() + input.below(4) as usize,
             chunk_bytes: (64 << 10) << input.below(5),
             lba_bytes: if flags & 1 == 0 { 4096 } else { 512 },
-            compression: flags & 2 == 0,
+            compression: match flags >> 1 & 3 {
+                0 => Compression::Auto,
+                1 => Compression::Lz4,
+                2 => Compression::Zstd(ZstdLevel::DEFAULT),
+                _ => Compression::None,
+            },
             volume_blocks: 64 + input.below(1024),
         }
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, Lba, SECTOR_BYTES};
-use ashlar_store::{Counters, Options};
+use ashlar_store::{Compression, Counters, Options};
 use bytes::Bytes;
 
 use crate::good::{Good, GoodDrives, Load, Next};
@@ -82,7 +82,7 @@ pub fn measure(pattern: Pattern, measured: Measured) -> Result<Amplification, St
 async fn run(good: &Good, pattern: Pattern, live_percent: u64) -> Result<Amplification, String> {
     let blocks = good.pool.status().space.usable / BLOCK_BYTES as u64 * live_percent / 100;
     let writes = blocks / WRITE_BLOCKS;
-    let id = good.make_volume(blocks, false).await?;
+    let id = good.make_volume(blocks, Compression::None).await?;
     let load = async |writes, next| {
         // Nothing reads it, and it must not be zeros.
         let data = Bytes::from_static(&[0xa5; WRITE_BLOCKS as usize * BLOCK_BYTES]);

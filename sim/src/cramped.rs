@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{Obstacle, Options};
+use ashlar_store::{Compression, Obstacle, Options};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
@@ -78,8 +78,10 @@ impl Cramped {
         let platters = platters(drives, CHUNKS, CHUNK_BYTES);
         let made = make_pool(&world, &platters, level, CHUNK_BYTES, kind.options()).await;
         let pool = made.expect("good drives");
-        let volume =
-            pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
+        let volume = pool
+            .create_volume(VOLUME_BLOCKS, Compression::Lz4, Bytes::new())
+            .await
+            .expect("there is room");
         Cramped { world, level, kind, platters, pool, volume, written: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, IoError, Lba, VolumeId};
-use ashlar_store::{Options, VerifyState};
+use ashlar_store::{Compression, Options, VerifyState};
 
 use crate::good::{Good, GoodDrives, Load, Next, noisy_blocks};
 
@@ -45,7 +45,7 @@ async fn in_full_pool(good: &Good, id: VolumeId, end: u64) -> Result<(), IoError
     good.pool.read(id, Lba(good.world.below(end) * WRITE_BLOCKS), WRITE_BLOCKS as usize).await?;
     // Zeros, the sizes of volumes and other volumes are changed as ever.
     good.pool.zero(id, Lba(VOLUME_WRITES * WRITE_BLOCKS - 1), 1).await?;
-    let other = good.pool.create_volume(16, true, Default::default()).await?;
+    let other = good.pool.create_volume(16, Compression::Lz4, Default::default()).await?;
     good.pool.resize_volume(other, 8).await?;
     good.pool.delete_volume(other).await
 }
@@ -78,7 +78,7 @@ pub struct Taken {
 pub fn cycles(chunks: u64, cycles: u64) -> Result<Taken, String> {
     let drives = GoodDrives { count: DRIVES, chunks, chunk_bytes: CHUNK_BYTES };
     drives.run(Options::default(), async move |good| {
-        let id = good.make_volume(VOLUME_WRITES * WRITE_BLOCKS, true).await?;
+        let id = good.make_volume(VOLUME_WRITES * WRITE_BLOCKS, Compression::Lz4).await?;
         let first = fill(&good, id, 0).await?;
         let (mut least, mut last, mut end) = (first, first, first);
         for cycle in 0..cycles {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Clock, Lba, VolumeId};
-use ashlar_store::Options;
+use ashlar_store::{Compression, Options};
 use bytes::Bytes;
 
 use crate::good::{Good, GoodDrives};
@@ -85,8 +85,8 @@ async fn empty(good: &Good, id: VolumeId, emptying: Emptying) -> Result<(), Stri
 fn live_before_and_after(emptying: Emptying, map_memory_bytes: usize) -> [u64; 2] {
     let options = Options { map_memory_bytes, ..Options::default() };
     let run = DRIVES.run(options, async move |good| {
-        let kept = good.make_volume(VOLUME_BLOCKS, true).await?;
-        let id = good.make_volume(VOLUME_BLOCKS, true).await?;
+        let kept = good.make_volume(VOLUME_BLOCKS, Compression::Lz4).await?;
+        let id = good.make_volume(VOLUME_BLOCKS, Compression::Lz4).await?;
         if matches!(emptying, Emptying::Deleted) {
             // The catalog does not name it afterwards.
             good.pool.delete_volume(id).await.map_err(|error| error.to_string())?;
@@ -95,7 +95,7 @@ fn live_before_and_after(emptying: Emptying, map_memory_bytes: usize) -> [u64; 2
         good.world.sleep(IDLE).await;
         let before = good.pool.status().space.live;
         let id = match emptying {
-            Emptying::Deleted => good.make_volume(VOLUME_BLOCKS, true).await?,
+            Emptying::Deleted => good.make_volume(VOLUME_BLOCKS, Compression::Lz4).await?,
             _ => kept,
         };
         fill(&good, id).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, IoError, Lba, Spawn, VolumeId};
 use ashlar_store::format::header::RECORD_BYTES;
-use ashlar_store::{Counters, PoolStatus};
+use ashlar_store::{Compression, Counters, PoolStatus};
 use bytes::Bytes;
 
 use crate::content::{Sort, content_of};
@@ -70,7 +70,7 @@ impl Run {
             return Ok(id);
         }
         let blocks = self.plan.volume.blocks;
-        let made = pool.create_volume(blocks, false, Bytes::from_static(b"full")).await;
+        let made = pool.create_volume(blocks, Compression::None, Bytes::from_static(b"full")).await;
         let id = made.map_err(|error| format!("create volume: {error}"))?;
         self.known.models.borrow_mut().insert(id, Model::new(blocks, false));
         self.known.filling.set(Some(id));

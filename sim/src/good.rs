@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Clock, IoError, Lba, Nanos, Spawn, VolumeId, XorShift};
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, Options, create};
+use ashlar_store::{Compression, NewPool, Options, create};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
@@ -165,7 +165,11 @@ impl Good {
     }
 
     /// Makes a volume.
-    pub async fn make_volume(&self, blocks: u64, compression: bool) -> Result<VolumeId, String> {
+    pub async fn make_volume(
+        &self,
+        blocks: u64,
+        compression: Compression,
+    ) -> Result<VolumeId, String> {
         let made = self.pool.create_volume(blocks, compression, Bytes::new()).await;
         made.map_err(|error| error.to_string())
     }

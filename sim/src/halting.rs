@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, Lba, Nanos, Spawn, XorShift, within};
 use ashlar_raid::Level;
-use ashlar_store::{AddError, FoundDrive, Options, RejoinError, Settings};
+use ashlar_store::{AddError, Compression, FoundDrive, Options, RejoinError, Settings};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
@@ -99,7 +99,10 @@ async fn fill_and_close(world: SimWorld, sparse: bool) {
     let platters: Vec<SharedPlatter> =
         (0..DRIVES).map(|_| SharedPlatter::new(DRIVE_BYTES)).collect();
     let pool = make(&world, &platters).await;
-    let id = pool.create_volume(FILL_BLOCKS, false, Bytes::new()).await.expect("good drives");
+    let id = pool
+        .create_volume(FILL_BLOCKS, Compression::None, Bytes::new())
+        .await
+        .expect("good drives");
     let block = || Bytes::from_static(&[0xa5; BLOCK_BYTES]);
     let mut lba = Lba(0);
     while pool.write(id, lba, block()).await.is_ok() {
@@ -183,7 +186,9 @@ fn halt_while_one_comes_back(seed: u64) {
 
 /// Until the pool refuses.
 async fn write_and_trim(world: &SimWorld, pool: &Pool) {
-    let Ok(id) = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await else { return };
+    let Ok(id) = pool.create_volume(VOLUME_BLOCKS, Compression::None, Bytes::new()).await else {
+        return;
+    };
     loop {
         let lba = Lba(world.below(VOLUME_BLOCKS - 8));
         let data = Bytes::from_static(&[0xa5; 8 * BLOCK_BYTES]);
@@ -200,7 +205,7 @@ async fn write_and_trim(world: &SimWorld, pool: &Pool) {
 
 /// Until the pool refuses.
 async fn make_and_delete(pool: &Pool) {
-    while let Ok(id) = pool.create_volume(VOLUME_BLOCKS, false, Bytes::new()).await {
+    while let Ok(id) = pool.create_volume(VOLUME_BLOCKS, Compression::None, Bytes::new()).await {
         if pool.delete_volume(id).await.is_err() {
             return;
         }

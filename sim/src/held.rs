@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{Options, Settings};
+use ashlar_store::{Compression, Options, Settings};
 use bytes::Bytes;
 
 use crate::good::{make_pool, noisy_block, platters};
@@ -125,8 +125,10 @@ impl Scene {
     async fn make(self, world: &SimWorld, platters: &[SharedPlatter]) -> (Pool, VolumeId) {
         let made = make_pool(world, platters, Level::RAID5, CHUNK_BYTES, Options::default()).await;
         let pool = made.expect("good drives");
-        let id =
-            pool.create_volume(self.live_blocks, false, Bytes::new()).await.expect("good drives");
+        let id = pool
+            .create_volume(self.live_blocks, Compression::None, Bytes::new())
+            .await
+            .expect("good drives");
         for first in (0..self.live_blocks).step_by(FILL_BLOCKS as usize) {
             let data = noisy_block(1 + first, BLOCK_BYTES).repeat(FILL_BLOCKS as usize);
             pool.write(id, Lba(first), data.into()).await.expect("there is room");

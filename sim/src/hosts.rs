@@ -223,6 +223,7 @@ impl Run {
     async fn use_pool(self: Rc<Self>, pool: &Pool) -> Result<(), String> {
         self.check_all(pool).await?;
         self.audit(pool).await?;
+        self.verify(pool).await?;
         if let Some(drives) = &self.scrubbed {
             self.scrub_twice(pool, drives).await?;
         }
@@ -239,6 +240,7 @@ impl Run {
             }
             self.check_all(pool).await?;
             self.audit(pool).await?;
+            self.verify(pool).await?;
         }
         let halted = pool.halted().is_some();
         self.closing.set(!halted);
@@ -317,6 +319,7 @@ impl Run {
                 13 if self.world.once_in(8) => drop(pool.start_scrub()),
                 13 if self.plan.trims && self.world.once_in(8) => drop(pool.start_trim()),
                 13 if self.plan.grows && self.world.once_in(6) => drop(pool.grow().await),
+                13 if self.world.once_in(4) => drop(pool.start_verify()),
                 14 if self.world.once_in(QUIET_ONCE_IN) => self.pause_all(pool).await,
                 14 if self.world.once_in(2) => self.contest(pool, id).await?,
                 14 => self.world.sleep(Duration::from_micros(self.world.below(20_000))).await,

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, Lba, VolumeId};
-use ashlar_store::Options;
+use ashlar_store::{Compression, Options};
 use bytes::Bytes;
 
 use crate::good::{Good, GoodDrives, Load, Next};
@@ -34,7 +34,7 @@ const ROUNDS: u64 = 3 * WRITES / ROUND_WRITES;
 /// two starts.
 pub fn overwrite_and_reopen() -> Result<(), String> {
     DRIVES.run(Options::default(), async move |good| {
-        let id = good.make_volume(RANGES * SHARDS * RANGE_BLOCKS, true).await?;
+        let id = good.make_volume(RANGES * SHARDS * RANGE_BLOCKS, Compression::Lz4).await?;
         let next = Cell::new(0);
         write(&good, id, WRITES, Rc::new(move |_| lba_of(next.replace(next.get() + 1)))).await?;
         for _ in 0..ROUNDS {

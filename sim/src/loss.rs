@@ -9,7 +9,7 @@ use std::time::Duration;
 use ashlar_block::{BLOCK_BYTES, Clock, Lba, Nanos, Spawn, VolumeId};
 use ashlar_drive::{ModelName, Timing};
 use ashlar_raid::Level;
-use ashlar_store::{Options, Settings};
+use ashlar_store::{Compression, Options, Settings};
 use bytes::Bytes;
 
 use crate::good::{make_pool, noisy_block, platters};
@@ -94,7 +94,10 @@ impl Scene {
         let made =
             make_pool(&world, &platters, Level::RAID6, CHUNK_BYTES, Options::default()).await;
         let pool = made.expect("good drives");
-        let id = pool.create_volume(LIVE_BLOCKS, true, Bytes::new()).await.expect("good drives");
+        let id = pool
+            .create_volume(LIVE_BLOCKS, Compression::Lz4, Bytes::new())
+            .await
+            .expect("good drives");
         for first in (0..LIVE_BLOCKS).step_by(FILL_BLOCKS as usize) {
             let data: Vec<u8> =
                 (first..first + FILL_BLOCKS).flat_map(|lba| content(lba, 0)).collect();

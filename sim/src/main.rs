@@ -12,6 +12,7 @@ mod full;
 mod good;
 mod hosts;
 mod known;
+mod ledger;
 mod membership;
 mod model;
 mod order;
@@ -328,8 +329,9 @@ fn report_outcome(outcome: &Outcome) {
 
 fn report_upkeep(outcome: &Outcome) {
     println!(
-        "segments collected {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  corrupt reads corrected {}  sectors repaired {}",
+        "segments collected {}  compressed anew {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  corrupt reads corrected {}  sectors repaired {}",
         outcome.collected,
+        outcome.recompressed,
         outcome.sweeps,
         outcome.idle_sweeps,
         outcome.columns_kept,

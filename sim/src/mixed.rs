@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ashlar_block::{Cause, Lba, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::Options;
+use ashlar_store::{Compression, Options};
 
 use crate::drive::SimDrive;
 use crate::good::{Good, Load, Next, noisy_blocks, platters, run_on};
@@ -35,7 +35,7 @@ pub fn fill_and_grow(
 ) -> Result<(), String> {
     let drives = chunks.iter().flat_map(|chunks| platters(1, *chunks, CHUNK_BYTES)).collect();
     run_on(seed, drives, level, CHUNK_BYTES, Options::default(), async move |good| {
-        let id = good.make_volume(VOLUME_BLOCKS, false).await?;
+        let id = good.make_volume(VOLUME_BLOCKS, Compression::None).await?;
         let mut filled = fill(&good, id, 0).await?;
         overwrite(&good, id, filled * STEADY_PERCENT / 100).await?;
         for chunks in added {

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub rewritten: u64,
     /// Segments that garbage collection emptied.
     pub collected: u64,
+    /// Fragments that were compressed anew when they were moved.
+    pub recompressed: u64,
     /// Sweeps of the map, after which segment numbers came back.
     pub sweeps: u64,
     /// Times that hosts were quiet for so long that a sweep ended.
@@ -150,7 +152,7 @@ impl Outcome {
     }
 
     /// What a long run has to have met at least once, and how often it has.
-    fn needed_once(&self) -> [(&'static str, u64); 20] {
+    fn needed_once(&self) -> [(&'static str, u64); 21] {
         [
             ("a cut in recovery", self.recovery_cuts),
             ("a cut in creation", self.creation_cuts),
@@ -164,6 +166,7 @@ impl Outcome {
             ("a drive that was removed", self.drives_removed),
             ("a column that was restored", self.columns_restored),
             ("a column that was moved for a rebalance", self.columns_moved),
+            ("a fragment that was compressed anew", self.recompressed),
             ("a sweep while hosts were quiet", self.idle_sweeps),
             ("a torn batch", self.torn),
             ("a corrupt read that was corrected", self.corrupt_reads_corrected),
@@ -195,6 +198,7 @@ impl AddAssign for Outcome {
         self.torn += other.torn;
         self.rewritten += other.rewritten;
         self.collected += other.collected;
+        self.recompressed += other.recompressed;
         self.sweeps += other.sweeps;
         self.idle_sweeps += other.idle_sweeps;
         self.drives_lost += other.drives_lost;

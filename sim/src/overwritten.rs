@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, Lba, VolumeId};
-use ashlar_store::Options;
+use ashlar_store::{Compression, Options};
 use bytes::Bytes;
 
 use crate::good::{Good, GoodDrives, Load};
@@ -22,7 +22,7 @@ const DEPTH: u64 = 8;
 pub fn checkpoints_of_one_block() -> Result<[u64; 2], String> {
     let options = Options { replay_records_max: REPLAY_RECORDS_MAX, ..Options::default() };
     DRIVES.run(options, async move |good| {
-        let id = good.make_volume(1, true).await?;
+        let id = good.make_volume(1, Compression::Lz4).await?;
         let before = good.pool.status().counters.jobs.checkpoints;
         let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
         let load = Load { writes: TIMES, outstanding: DEPTH, next: Rc::new(|_| Lba(0)), data };

@@ -302,7 +302,7 @@ impl Plan {
             io_timeout: self.io_timeout,
             autotrim: self.autotrim,
             overcommit: false,
-            levels: Levels::default(),
+            levels: self.levels(),
         }
     }
 
@@ -314,9 +314,24 @@ impl Plan {
             sorted_segments_min: self.sorted_segments_min,
             table_inline_bytes_max: self.table_inline_bytes_max(),
             adopted_columns_max: self.adopted_columns_max(),
+            cold_after: self.cold_after(),
             holder: self.heartbeats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
             ..Options::default()
         }
+    }
+
+    /// In some pools something is done about room long before it is gone.
+    fn levels(&self) -> Levels {
+        match self.hosts % 3 {
+            0 => Levels { warn: 20, throttle: 30, stop: 100 },
+            1 => Levels { warn: 60, throttle: 70, stop: 80 },
+            _ => Levels::default(),
+        }
+    }
+
+    /// What is sealed is cold at once, or never.
+    fn cold_after(&self) -> Duration {
+        if self.hosts.is_multiple_of(2) { Duration::ZERO } else { Options::default().cold_after }
     }
 
     /// Leaves of the segment table that go along in the first table: none, a few, or all of so

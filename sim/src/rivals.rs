@@ -11,7 +11,7 @@ use std::time::Duration;
 use ashlar_block::{Clock, Lba, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
 use ashlar_store::format::heartbeat::Heartbeat;
-use ashlar_store::{Holder, OpenError, Options};
+use ashlar_store::{Compression, Holder, OpenError, Options};
 use bytes::Bytes;
 use futures_util::future::{join, join_all, join3};
 
@@ -94,8 +94,10 @@ impl Scene {
             let options = Self::options(machine);
             let made = make_pool(&own, &scene.platters, scene.level, CHUNK_BYTES, options).await;
             let pool = made.expect("good drives");
-            let volume =
-                pool.create_volume(BLOCKS, false, Bytes::new()).await.expect("there is room");
+            let volume = pool
+                .create_volume(BLOCKS, Compression::None, Bytes::new())
+                .await
+                .expect("there is room");
             scene.opened(machine, pool, volume)
         };
         self.world.on(machine, made).await

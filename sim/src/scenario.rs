@@ -327,6 +327,7 @@ impl Scenario {
                 outcome.note_cut(status.activity);
             }
             outcome.collected += status.counters.jobs.segments_collected;
+            outcome.recompressed += status.counters.jobs.fragments_recompressed;
             outcome.sweeps += status.counters.jobs.sweeps;
             outcome.corrupt_reads_corrected += status.counters.reads.corrupt_reads_corrected;
             outcome.sectors_repaired += status.counters.repairs.sectors_repaired;

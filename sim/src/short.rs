@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, DriveId, IoError, Lba, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{Options, Space};
+use ashlar_store::{Compression, Options, Space};
 
 use crate::good::{Good, Load, Next, noisy_blocks, platters, run_on};
 
@@ -45,7 +45,7 @@ pub struct Told {
 pub fn overwrite_after_loss(seed: u64) -> Result<Told, String> {
     let drives = platters(DRIVES, CHUNKS, CHUNK_BYTES);
     run_on(seed, drives, Level::RAID5, CHUNK_BYTES, Options::default(), async move |good| {
-        let id = good.make_volume(VOLUME_BLOCKS, false).await?;
+        let id = good.make_volume(VOLUME_BLOCKS, Compression::None).await?;
         let before = good.pool.status().space;
         let writes = before.limit * USED_PERCENT / 100 / WRITE_BYTES;
         write_in_order(&good, id, 0, writes).await.map_err(|error| format!("writing: {error}"))?;

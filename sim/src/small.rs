@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Lba, VolumeId};
-use ashlar_store::Options;
+use ashlar_store::{Compression, Options};
 use bytes::Bytes;
 
 use crate::good::{Good, GoodDrives, Load, Next};
@@ -40,7 +40,7 @@ pub struct Small {
 pub fn fill_and_overwrite(options: Options) -> Result<Small, String> {
     let drives = GoodDrives { count: 5, chunks: 96, chunk_bytes: 256 << 10 };
     drives.run(options, async move |good| {
-        let id = good.make_volume(VOLUME_BLOCKS, true).await?;
+        let id = good.make_volume(VOLUME_BLOCKS, Compression::Lz4).await?;
         let filled = fill(&good, id).await?;
         overwrite(&good, id, filled * STEADY_PERCENT / 100).await
     })

@@ -51,18 +51,17 @@ pub fn may_be_refused(error: &OpenError, plan: &Plan, spared: bool) -> bool {
     }
 }
 
-/// The drive's superblock, if one of its copies can be read.
+/// The drive's superblock: the newer one of its outer copies, of which one is enough.
 pub async fn superblock(device: &SimDrive) -> Option<Superblock> {
-    if let Some(first) = copy_at(device, Superblock::FIRST_OFFSET).await {
-        return Some(first);
-    }
+    let first = copy_at(device, Superblock::FIRST_OFFSET).await;
     let inside = copy_at(device, Superblock::INSIDE_OFFSET).await;
-    for offset in Superblock::second_offsets(None, inside.as_ref(), device.size_bytes()) {
-        if let Some(second) = copy_at(device, offset).await {
-            return Some(second);
+    let mut second = None;
+    for offset in Superblock::second_offsets(first.as_ref(), inside.as_ref(), device.size_bytes()) {
+        if second.is_none() {
+            second = copy_at(device, offset).await;
         }
     }
-    None
+    first.into_iter().chain(second).max_by_key(|superblock| superblock.generation)
 }
 
 async fn copy_at(device: &SimDrive, offset: u64) -> Option<Superblock> {

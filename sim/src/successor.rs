@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ashlar_block::{Clock, Nanos, Spawn, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{Options, Settings};
+use ashlar_store::{Compression, Options, Settings};
 use bytes::Bytes;
 
 use crate::drive::SimDrive;
@@ -59,7 +59,10 @@ impl Scene {
         let pool = made.expect("good drives");
         let settings = Settings { recon_prio: 1 + world.below(100) as u8, ..pool.settings() };
         pool.set_settings(settings).await.expect("good drives");
-        let volume = pool.create_volume(BLOCKS, false, Bytes::new()).await.expect("there is room");
+        let volume = pool
+            .create_volume(BLOCKS, Compression::None, Bytes::new())
+            .await
+            .expect("there is room");
         for block in 0..BLOCKS {
             self.write(&pool, volume, block).await;
         }

@@ -1,7 +1,7 @@
 //! Making, deleting and resizing volumes.
 
 use ashlar_block::{Cause, IoError, VolumeId};
-use ashlar_store::{VolumeEntry, VolumeState};
+use ashlar_store::{Compression, VolumeEntry, VolumeState, ZstdLevel};
 use bytes::Bytes;
 
 use crate::hosts::Run;
@@ -41,10 +41,16 @@ impl Run {
     pub async fn make_volumes(&self, pool: &Pool) -> Result<(), String> {
         while self.known.models.borrow().len() < VOLUMES {
             let blocks = self.plan.volume.blocks;
-            let compression = !self.world.once_in(4);
+            let compression = match self.world.below(4) {
+                0 => Compression::None,
+                1 => Compression::Lz4,
+                2 => Compression::Zstd(ZstdLevel::DEFAULT),
+                _ => Compression::Auto,
+            };
             match pool.create_volume(blocks, compression, Bytes::from_static(b"sim")).await {
                 Ok(id) => {
-                    drop(self.known.models.borrow_mut().insert(id, Model::new(blocks, compression)))
+                    let model = Model::new(blocks, compression.compresses());
+                    drop(self.known.models.borrow_mut().insert(id, model))
                 }
                 Err(error) if may_fail(&error) => return Ok(()),
                 Err(error) => return Err(format!("create volume: {error}")),

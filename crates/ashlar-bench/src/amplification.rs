@@ -94,8 +94,12 @@ fn measure_one(program: &Program, pattern: Pattern, live_percent: u64) -> anyhow
     let usable_bytes = daemon.create_pool(plan)?.usable_bytes.context("the pool is not open")?;
     let granule = u64::from(super::fill::FILL_BYTES);
     let size = ByteSize(usable_bytes * live_percent / 100 / granule * granule);
-    let server =
-        daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
+    let server = daemon.create_volume_of(VolumePlan {
+        pool: POOL,
+        name: "v0",
+        size,
+        compression: "none",
+    })?;
     ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
         fill(&server, Content::Incompressible).await?;
         let churn = Churn {

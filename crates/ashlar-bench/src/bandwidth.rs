@@ -134,8 +134,12 @@ fn start(program: &Program, profile: &ProfileFile) -> anyhow::Result<(Daemon, Se
     let drives = vec![profile.spec(); DRIVES];
     daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: None })?;
     let size = ByteSize(VOLUME_BYTES);
-    let server =
-        daemon.create_volume_of(VolumePlan { pool: POOL, name: "v0", size, compression: false })?;
+    let server = daemon.create_volume_of(VolumePlan {
+        pool: POOL,
+        name: "v0",
+        size,
+        compression: "none",
+    })?;
     Ok((daemon, server))
 }
 

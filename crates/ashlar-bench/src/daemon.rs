@@ -80,8 +80,8 @@ pub struct VolumePlan<'a> {
     pub name: &'a str,
     /// Its size.
     pub size: ByteSize,
-    /// Whether its blocks are compressed.
-    pub compression: bool,
+    /// How its blocks are stored.
+    pub compression: &'a str,
 }
 
 /// Drives in memory that is all taken at once: the kernel clears memory that is touched for the
@@ -249,7 +249,7 @@ impl Daemon {
     /// # Errors
     /// The daemon refuses.
     pub fn create_volume(&self, pool: &str, name: &str, size: ByteSize) -> anyhow::Result<Server> {
-        self.create_volume_of(VolumePlan { pool, name, size, compression: true })
+        self.create_volume_of(VolumePlan { pool, name, size, compression: "lz4" })
     }
 
     /// Makes a volume that every host may use.
@@ -262,7 +262,7 @@ impl Daemon {
             name: plan.name.to_owned(),
             size_bytes: plan.size.0,
             lba_bytes: 4096,
-            compression: plan.compression,
+            compression: plan.compression.to_owned(),
             allow: vec!["any".to_owned()],
         };
         let volume: Volume =

@@ -77,7 +77,8 @@ impl Servers {
         let daemon = Daemon::start(program, &["--reactors".to_owned(), "1".to_owned()])?;
         let drives = memory_drives(DRIVE.0).into_iter().take(1).collect();
         daemon.create_pool(PoolPlan { name: "device", level: "0", drives, chunk_bytes: None })?;
-        let plan = VolumePlan { pool: "device", name: "v0", size: POOL_VOLUME, compression: false };
+        let plan =
+            VolumePlan { pool: "device", name: "v0", size: POOL_VOLUME, compression: "none" };
         Ok(Servers {
             echo: servers::start_echo(Duration::ZERO)?,
             device: start_device()?,

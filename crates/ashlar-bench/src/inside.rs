@@ -69,7 +69,7 @@ async fn serve_pool(config: Config, started: Sender<anyhow::Result<Server>>) -> 
         name: "v0".to_owned(),
         size_bytes: VOLUME.0,
         lba_bytes: 4096,
-        compression: true,
+        compression: "lz4".to_owned(),
         allow: vec!["any".to_owned()],
     };
     running.node_api.create_pool(pool).await?;

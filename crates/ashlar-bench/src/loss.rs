@@ -226,7 +226,7 @@ fn start_daemon(program: &Program, live_bytes: u64, drive_bytes: u64) -> anyhow:
         pool: POOL,
         name: "live",
         size,
-        compression: false,
+        compression: "none",
     })?;
     let config = ashlar_reactor::Config::default();
     ashlar_reactor::run(config, async move { fill(&server, Content::Incompressible).await })??;

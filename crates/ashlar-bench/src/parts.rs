@@ -10,6 +10,7 @@ use ashlar_drive::{Drive, DriveSpec, OpenMode};
 use ashlar_load::load::{Content, Direction, Load};
 use ashlar_load::ratio::median;
 use ashlar_raid::parity;
+use ashlar_store::Compression;
 use ashlar_store::codec::Stored;
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
@@ -134,14 +135,14 @@ impl Parts {
     /// Measures on this thread what `content` takes, on drives that take what `drive` says.
     pub fn measure(content: Content, stripe: Stripe, drive: DriveParts) -> Self {
         let data = content.bytes(BLOCKS * BLOCK_BYTES);
-        let stored = Stored::of(&data, true);
+        let stored = Stored::of(&data, Compression::Lz4);
         let stored_fraction = stored.bytes() as f64 / data.len() as f64;
         let mut out = [0; BLOCK_BYTES];
         // A compressed block alone is nearly always read as one whole sector.
         let rows_fraction = (stripe.data + stripe.parity) as f64 / stripe.data as f64;
         Parts {
             stored_fraction,
-            encode_ns: per_block(BLOCKS, || Stored::of(&data, true).bytes()),
+            encode_ns: per_block(BLOCKS, || Stored::of(&data, Compression::Lz4).bytes()),
             parity_ns: parity_ns(stripe) * stored_fraction,
             drive_write_ns: drive.write_ns * stored_fraction * rows_fraction,
             decode_ns: per_block(BLOCKS, || stored.read(&mut out)),

@@ -116,7 +116,7 @@ fn rebuild(program: &Program, spec: String) -> anyhow::Result<(u64, f64)> {
         pool: POOL,
         name: "live",
         size,
-        compression: false,
+        compression: "none",
     })?;
     let config = ashlar_reactor::Config::default();
     ashlar_reactor::run(config, async move { fill(&server, Content::Incompressible).await })??;

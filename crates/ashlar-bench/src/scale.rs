@@ -13,7 +13,9 @@ use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Lba, VolumeId, Xor
 use ashlar_load::ratio::Ratio;
 use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{FoundDrive, Invented, NewPool, OpenPolicy, Options, Store, create};
+use ashlar_store::{
+    Compression, FoundDrive, Invented, NewPool, OpenPolicy, Options, Store, create,
+};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use serde::Serialize;
@@ -248,7 +250,7 @@ impl Rig {
         };
         create(&world, &new, drives.clone()).await?;
         let store = open(&world, &drives).await?;
-        let volume = store.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await?;
+        let volume = store.create_volume(VOLUME_BLOCKS, Compression::Lz4, Bytes::new()).await?;
         Ok(Rig { world, drives, store, volume, version: 0 })
     }
 
@@ -308,7 +310,8 @@ impl Rig {
 
     /// Writes blocks far from each other. Returns the longest turn.
     async fn scatter(&mut self) -> anyhow::Result<f64> {
-        let wide = self.store.create_volume(WIDE_VOLUME_BLOCKS, true, Bytes::new()).await?;
+        let wide =
+            self.store.create_volume(WIDE_VOLUME_BLOCKS, Compression::Lz4, Bytes::new()).await?;
         let mut chance = XorShift::new(6);
         self.world.turns().reset();
         for _ in 0..SCATTERED / AT_A_TIME {

@@ -17,7 +17,9 @@ use ashlar_format::root::Root;
 use ashlar_format::superblock::Superblock;
 use ashlar_format::table::{FirstTable, SegmentState, decode_first_table, encode_first_table};
 use ashlar_raid::{ChunkAddr, Geometry, Level};
-use ashlar_store::{FoundDrive, NewPool, OpenPolicy, Options as StoreOptions, Store, create};
+use ashlar_store::{
+    Compression, FoundDrive, NewPool, OpenPolicy, Options as StoreOptions, Store, create,
+};
 use bytes::Bytes;
 
 use super::*;
@@ -246,7 +248,8 @@ impl Closed {
 
 /// Volumes with blocks that are written, written over and discarded, over some checkpoints.
 async fn fill(store: &Store<DriveWorld>, end: End) {
-    let volume = store.create_volume(GROUPS << 18, true, Bytes::new()).await.expect("room");
+    let volume =
+        store.create_volume(GROUPS << 18, Compression::Lz4, Bytes::new()).await.expect("room");
     let mut random = ashlar_block::XorShift::new(7);
     for gib in 0..GROUPS {
         store

@@ -312,8 +312,8 @@ pub struct Volume {
     pub compression_ratio: Option<f64>,
     /// Who may see it.
     pub access: Access,
-    /// Blocks are compressed.
-    pub compression: bool,
+    /// How blocks are stored from now on: `none`, `lz4`, `zstd:1` to `zstd:19`, or `auto`.
+    pub compression: String,
     /// Hosts may not write.
     pub write_protected: bool,
     /// When it was made: RFC 3339, UTC.
@@ -385,9 +385,9 @@ pub struct CreateVolume {
     /// 512 or 4096.
     #[serde(default = "four_kib")]
     pub lba_bytes: u32,
-    /// Compress its blocks.
-    #[serde(default = "yes")]
-    pub compression: bool,
+    /// `none`, `lz4`, `zstd`, `zstd:1` to `zstd:19`, or `auto`.
+    #[serde(default = "auto")]
+    pub compression: String,
     /// `any`, `none`, or host NQNs.
     #[serde(default)]
     pub allow: Vec<String>,
@@ -397,8 +397,8 @@ fn four_kib() -> u32 {
     4096
 }
 
-fn yes() -> bool {
-    true
+fn auto() -> String {
+    "auto".to_owned()
 }
 
 /// What is to change of an operator's choices for a pool.
@@ -458,6 +458,10 @@ pub struct ChangeVolume {
     /// Whether hosts may not write; what a host has set by Namespace Write Protection, too.
     #[serde(default)]
     pub write_protected: Option<bool>,
+    /// How its blocks are stored from now on: `none`, `lz4`, `zstd`, `zstd:1` to `zstd:19`, or
+    /// `auto`.
+    #[serde(default)]
+    pub compression: Option<String>,
 }
 
 /// Hosts to allow or deny.

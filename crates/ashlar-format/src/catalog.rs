@@ -9,6 +9,7 @@ use std::time::Duration;
 use ashlar_block::{Lba, VolumeId};
 use bytes::Bytes;
 
+use crate::compression::Compression;
 use crate::ids::{Family, Layer, Lsn};
 use crate::scrub::{ScrubProgress, ScrubRecord};
 pub use items::{Item, ItemKey, KeptItems};
@@ -33,8 +34,8 @@ pub struct VolumeEntry {
     pub state: VolumeState,
     /// Blocks that it has.
     pub blocks: u64,
-    /// Blocks are compressed when they are written.
-    pub compression: bool,
+    /// How its blocks are stored from now on.
+    pub compression: Compression,
     /// What those above the store keep with it: its name, its hosts. Bytes to the store.
     pub attributes: Bytes,
 }
@@ -200,7 +201,7 @@ impl Catalog {
     pub fn insert_next(
         &mut self,
         blocks: u64,
-        compression: bool,
+        compression: Compression,
         attributes: Bytes,
         made_at: u64,
     ) -> VolumeId {
@@ -230,6 +231,20 @@ impl Catalog {
     /// Whether there is a volume of the family, deleted ones included.
     pub fn knows(&self, family: Family) -> bool {
         self.has_any(family, |_| true)
+    }
+
+    /// How the blocks of a family are stored, if hosts have a volume of it.
+    pub fn compression_of(&self, family: Family) -> Option<Compression> {
+        // Families have the number of the volume that began them.
+        let volume = self.volumes.get(&VolumeId(family.0))?;
+        (volume.family == family && volume.state == VolumeState::Live).then_some(volume.compression)
+    }
+
+    /// Whether what is cold of any volume is compressed anew.
+    pub fn recompresses(&self) -> bool {
+        self.volumes
+            .values()
+            .any(|volume| matches!(volume.compression, Compression::Auto | Compression::Zstd(_)))
     }
 
     fn has_any(&self, family: Family, is_it: impl Fn(&VolumeEntry) -> bool) -> bool {

@@ -50,14 +50,28 @@ impl fmt::Display for Feature {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Features(Vec<Feature>);
 
-/// Features that this version knows: none yet.
-const KNOWN: [(FeatureKind, u8); 0] = [];
+/// Fragments may be stored by zstd, and moved in another form than they had.
+const ZSTD: (FeatureKind, u8) = (FeatureKind::Incompatible, 0);
+
+/// Features that this version knows.
+const KNOWN: [(FeatureKind, u8); 1] = [ZSTD];
 
 impl Features {
     /// These. Their names are at most [`FEATURE_NAME_BYTES_MAX`] long.
     pub fn new(mut features: Vec<Feature>) -> Self {
         features.sort();
         Features(features)
+    }
+
+    /// Those of a pool that is made now.
+    pub fn of_new_pool() -> Self {
+        let (kind, bit) = ZSTD;
+        Features::new(vec![Feature { kind, bit, name: "zstd".to_owned() }])
+    }
+
+    /// Whether fragments may be stored by zstd, and moved in another form than they had.
+    pub fn has_zstd(&self) -> bool {
+        self.0.iter().any(|feature| (feature.kind, feature.bit) == ZSTD)
     }
 
     /// Those of one word that this version does not know.

@@ -42,6 +42,13 @@ pub enum RecordKind {
         /// The other place.
         from: Location,
     },
+    /// The same, and stored in another form.
+    Recode {
+        /// The other place.
+        from: Location,
+        /// What is left of the CRC of the form there.
+        from_crc: CrcWitness,
+    },
     /// The blocks read as zeros from now on.
     ZeroRange {
         /// How many.
@@ -49,6 +56,19 @@ pub enum RecordKind {
     },
     /// A page of the maps, the catalog or the segment table.
     Page(PageKind),
+}
+
+/// The lower 24 bits of a fragment's CRC. The place of a fragment tells which it is; this is a
+/// second witness, for which a record has no more room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CrcWitness([u8; 3]);
+
+impl CrcWitness {
+    /// The witness of a fragment with this CRC.
+    pub const fn of(crc: u32) -> Self {
+        let [a, b, c, _] = crc.to_le_bytes();
+        CrcWitness([a, b, c])
+    }
 }
 
 /// What a page is. Its record says whose it is in the fields of a key: see [`page_key`].
@@ -292,15 +312,15 @@ impl BatchHeader {
 }
 
 fn put_record(w: &mut Writer, record: &Record) {
-    let (code, page, extra) = match record.kind {
-        RecordKind::Write => (1, 0, 0),
-        RecordKind::Move { from } => (2, 0, from.to_bits()),
-        RecordKind::ZeroRange { blocks } => (3, 0, blocks),
-        RecordKind::Page(kind) => (4, kind as u8, 0),
+    let (code, detail, extra) = match record.kind {
+        RecordKind::Write => (1, [0; 3], 0),
+        RecordKind::Move { from } => (2, [0; 3], from.to_bits()),
+        RecordKind::ZeroRange { blocks } => (3, [0; 3], blocks),
+        RecordKind::Page(kind) => (4, [kind as u8, 0, 0], 0),
+        RecordKind::Recode { from, from_crc } => (5, from_crc.0, from.to_bits()),
     };
     w.u8(code)
-        .u8(page)
-        .zeros(2)
+        .bytes(&detail)
         .u32(record.key.family.0)
         .u32(record.key.layer.0)
         .u32(record.crc)
@@ -309,15 +329,15 @@ fn put_record(w: &mut Writer, record: &Record) {
 }
 
 fn take_record(r: &mut Reader<'_>) -> Result<Record, Malformed> {
-    let (code, page) = (r.u8()?, r.u8()?);
-    r.bytes(2)?;
+    let (code, detail) = (r.u8()?, r.array()?);
     let (family, layer, crc, lba) = (Family(r.u32()?), Layer(r.u32()?), r.u32()?, Lba(r.u64()?));
     let (location, extra) = (r.u64()?, r.u64()?);
     let kind = match code {
         1 => RecordKind::Write,
         2 => RecordKind::Move { from: Location::from_bits(extra)? },
         3 => RecordKind::ZeroRange { blocks: extra },
-        4 => RecordKind::Page(PageKind::of_code(page).ok_or(r.malformed())?),
+        4 => RecordKind::Page(PageKind::of_code(detail[0]).ok_or(r.malformed())?),
+        5 => RecordKind::Recode { from: Location::from_bits(extra)?, from_crc: CrcWitness(detail) },
         _ => return Err(r.malformed()),
     };
     let blocks = if let RecordKind::ZeroRange { blocks } = kind { blocks } else { 1 };

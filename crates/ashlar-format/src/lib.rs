@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod codec;
+pub mod compression;
 pub mod features;
 pub mod fields;
 pub mod header;

@@ -38,14 +38,17 @@ impl fmt::Display for SegmentId {
 /// without snapshots has none, and reads it as absent.
 pub const ZERO_HERE: u64 = 1;
 
-/// How a fragment's bytes are to be read. Codes 2 and 3 are zstd's, and that of a codec which the
-/// fragment itself names: what stores those says so in the pool's [features](crate::features).
+/// How a fragment's bytes are to be read. Code 3 is that of a codec which the fragment itself
+/// names. What stores other fragments than raw ones and those of LZ4 says so in the pool's
+/// [features](crate::features).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
     /// As they are.
     Raw,
     /// LZ4 block format.
     Lz4,
+    /// A zstd frame without its magic number, content size and checksum (RFC 8878, section 3.1.1).
+    Zstd,
 }
 
 impl Codec {
@@ -53,6 +56,7 @@ impl Codec {
         match self {
             Codec::Raw => 0,
             Codec::Lz4 => 1,
+            Codec::Zstd => 2,
         }
     }
 }
@@ -103,7 +107,7 @@ impl Location {
         if !(1..=SegmentId::COUNT).contains(&(bits >> 39)) {
             return Err(Malformed { what: "location" });
         }
-        let location = NonZeroU64::new(bits).filter(|_| bits & 3 <= 1).map(Location);
+        let location = NonZeroU64::new(bits).filter(|_| bits & 3 <= 2).map(Location);
         location.ok_or(Malformed { what: "location: only a newer Ashlar reads its codec" })
     }
 
@@ -129,7 +133,11 @@ impl Location {
 
     /// How to read them.
     pub const fn codec(self) -> Codec {
-        if self.to_bits() & 3 == 0 { Codec::Raw } else { Codec::Lz4 }
+        match self.to_bits() & 3 {
+            0 => Codec::Raw,
+            1 => Codec::Lz4,
+            _ => Codec::Zstd,
+        }
     }
 
     /// Slots that it takes.

@@ -187,14 +187,21 @@ impl Superblock {
     }
 
     /// Where the second copy of a drive of `device_bytes` may be, the likeliest place first, by
-    /// what its other copies say: the drive may have grown since they were written.
+    /// what its other copies say: the drive may have grown since they were written, and may have
+    /// lost the write that was to say so in the first one.
     pub fn second_offsets(
         first: Option<&Self>,
         inside: Option<&Self>,
         device_bytes: u64,
     ) -> Vec<u64> {
         if let Some(first) = first {
-            return vec![Self::second_offset(first.drive_bytes)];
+            let is_newer = |inside: &&Self| {
+                (inside.pool, inside.drive_uuid) == (first.pool, first.drive_uuid)
+                    && inside.generation > first.generation
+            };
+            let grown = inside.filter(is_newer).map(|inside| inside.drive_bytes);
+            let grown = grown.filter(|bytes| *bytes != first.drive_bytes && *bytes <= device_bytes);
+            return grown.into_iter().chain([first.drive_bytes]).map(Self::second_offset).collect();
         }
         let inside = inside.map(|inside| inside.drive_bytes).filter(|bytes| *bytes < device_bytes);
         inside.into_iter().chain([device_bytes]).map(Self::second_offset).collect()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{NewPool, OpenPolicy, Options, WantedCapacity};
+use ashlar_store::{Compression, NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::{
     AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, Measured,
     NewVolume, Node, NodeError, Nsid, Opening, Order, PoolActivity, PoolRecord, PoolReport,
@@ -99,6 +99,9 @@ asked_of_the_node! {
     fn rename_volume(pool: &'a str, name: String, new: VolumeName) -> Result<VolumeReport, NodeError>;
     fn protect_volume(
         pool: &'a str, name: String, is_protected: bool
+    ) -> Result<VolumeReport, NodeError>;
+    fn set_compression(
+        pool: &'a str, name: String, compression: Compression
     ) -> Result<VolumeReport, NodeError>;
     fn change_access(
         pool: &'a str, name: String, change: AccessChange

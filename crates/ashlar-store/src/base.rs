@@ -1,5 +1,5 @@
 //! What all parts of the store use: options, limits, counters, recycled lists, names of activities,
-//! whether the pool takes writes, requests to upkeep, the newest root.
+//! whether the pool takes writes, requests to upkeep, the newest root, zstd.
 //!
 //! Base must not know any other part.
 //!
@@ -14,3 +14,4 @@ pub(crate) mod options;
 pub(crate) mod recycle;
 pub(crate) mod requests;
 pub(crate) mod root_watch;
+pub(crate) mod zstd;

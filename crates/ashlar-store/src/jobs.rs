@@ -1,13 +1,13 @@
-//! What a pool does in the background, one job a file: collection, merges, sweeps, purges, rebuild,
-//! rebalance, scrub, audit, verify, trim.
+//! What a pool does in the background, one job a file: collection, recompression, merges, sweeps,
+//! purges, rebuild, rebalance, scrub, audit, verify, trim.
 //!
 //! A job knows what it wants and does one step of it. It must not know what other jobs want:
 //! `upkeep` chooses.
 //!
 //! 1. A job is done in steps, and hosts go on between two of them.
 //! 2. A step that a crash cuts short has changed nothing that counts: the job is begun anew.
-//! 3. Rebuild, rebalance, scrub and verify keep to their share of the time; collection goes by the
-//!    pace of what hosts write.
+//! 3. Rebuild, rebalance, recompression, scrub and verify keep to their share of the time;
+//!    collection goes by the pace of what hosts write.
 
 pub(crate) mod audit;
 pub(crate) mod collect;
@@ -16,6 +16,7 @@ pub(crate) mod progress;
 pub(crate) mod purge;
 pub(crate) mod rebalance;
 pub(crate) mod rebuild;
+pub(crate) mod recompress;
 pub(crate) mod relocate;
 pub(crate) mod scrub;
 pub(crate) mod share;
@@ -31,6 +32,7 @@ use collect::worth::Worth;
 use purge::Purge;
 use rebalance::Rebalance;
 use rebuild::Rebuild;
+use recompress::Recompression;
 use relocate::Relocation;
 use scrub::Scrub;
 use sweep::Sweep;
@@ -49,6 +51,7 @@ pub(crate) struct Jobs {
     pub unpurgeable: RefCell<BTreeSet<VolumeId>>,
     pub rebuild: Rebuild,
     pub rebalance: Rebalance,
+    pub recompression: Recompression,
     pub relocation: Relocation,
     pub scrub: Scrub,
     pub trim: Trim,

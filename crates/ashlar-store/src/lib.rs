@@ -6,6 +6,7 @@
 
 mod base;
 mod checkpoint;
+pub mod codec;
 #[cfg(feature = "invented")]
 mod invented;
 mod jobs;
@@ -25,11 +26,11 @@ mod writer;
 
 pub use base::limits::VOLUME_BLOCKS_MAX;
 pub use members::rejoin::{RejoinError, Rejoined};
-pub use writer::compress::codec;
 
 pub use ashlar_format as format;
 pub use ashlar_format::catalog::Usage;
 pub use ashlar_format::catalog::{Levels, PRIO_MAX, Settings, VolumeEntry, VolumeState};
+pub use ashlar_format::compression::{Compression, CompressionError, ZstdLevel};
 pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneration};
 pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;

@@ -298,7 +298,7 @@ impl<W: World> Pool<W> {
             let item = Item { kind: record.kind, key: record.key, fragment: None };
             match record.kind {
                 RecordKind::Page(_) => {}
-                RecordKind::Move { .. } => {
+                RecordKind::Move { .. } | RecordKind::Recode { .. } => {
                     let pointer = pointer.expect("a move has a fragment");
                     // If the map cannot be read the move is refused: its source is still there,
                     // because the root that is being replayed names it.

@@ -18,6 +18,7 @@ use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, DriveId, IoError, Lba, VolumeId, World};
 use ashlar_format::catalog::{Settings, Usage, VolumeEntry, VolumeState};
+use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::location::SLOT_BYTES;
 use bytes::Bytes;
@@ -79,16 +80,26 @@ impl<W: World> Store<W> {
         self.pool.catalog.borrow().volumes.clone()
     }
 
+    /// Whether blocks can be stored like this in the pool: one that an older Ashlar has made has no
+    /// zstd.
+    pub fn can_store(&self, compression: Compression) -> bool {
+        self.pool.identity.features.has_zstd() || !matches!(compression, Compression::Zstd(_))
+    }
+
     /// Makes a volume. Durable when it returns.
+    ///
+    /// # Panics
+    /// If blocks [cannot be stored](Store::can_store) like that.
     pub async fn create_volume(
         &self,
         blocks: u64,
-        compression: bool,
+        compression: Compression,
         attributes: Bytes,
     ) -> Result<VolumeId, IoError> {
         self.pool.halt.check()?;
         check_size(blocks)?;
         check_attributes(&attributes)?;
+        assert!(self.can_store(compression), "a fragment that no older Ashlar could read");
         self.pool.admit_request(Request::Change)?;
         let made_at = self.pool.world.unix_seconds();
         let id =
@@ -181,6 +192,19 @@ impl<W: World> Store<W> {
     pub async fn set_attributes(&self, id: VolumeId, attributes: Bytes) -> Result<(), IoError> {
         check_attributes(&attributes)?;
         self.change(id, Request::Change, |volume| volume.attributes = attributes).await
+    }
+
+    /// Changes how a volume's blocks are stored from now on. Durable when it returns.
+    ///
+    /// # Panics
+    /// If blocks [cannot be stored](Store::can_store) like that.
+    pub async fn set_compression(
+        &self,
+        id: VolumeId,
+        compression: Compression,
+    ) -> Result<(), IoError> {
+        assert!(self.can_store(compression), "a fragment that no older Ashlar could read");
+        self.change(id, Request::Change, |volume| volume.compression = compression).await
     }
 
     /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it
@@ -319,7 +343,12 @@ impl<W: World> Store<W> {
         self.pool.zero_range(key, blocks).await
     }
 
-    fn place(&self, id: VolumeId, lba: Lba, count: u64) -> Result<(Family, Layer, bool), IoError> {
+    fn place(
+        &self,
+        id: VolumeId,
+        lba: Lba,
+        count: u64,
+    ) -> Result<(Family, Layer, Compression), IoError> {
         let catalog = self.pool.catalog.borrow();
         let volume = catalog.volumes.get(&id).filter(|volume| volume.state == VolumeState::Live);
         let volume = volume.ok_or(Cause::NoSuchVolume)?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use ashlar_block::{
     AlignedBuf, BLOCK_BYTES, Clock, Device, Lba, Nanos, Rng, SECTOR_BYTES, Spawn, World, XorShift,
 };
+use ashlar_format::compression::Compression;
 use ashlar_format::header::{PageKind, RecordKind};
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::location::Location;
@@ -108,7 +109,7 @@ pub fn block_item(pool: &Pool<StillWorld>, lba: u64, noise_bytes: usize) -> Item
     let mut block = vec![0; BLOCK_BYTES];
     pool.world.fill_random(&mut block[..noise_bytes]);
     let fragment =
-        compress_blocks(&Bytes::from(block), noise_bytes < BLOCK_BYTES).next().expect("one block");
+        compress_blocks(&Bytes::from(block), Compression::Lz4).next().expect("one block");
     Item { kind: RecordKind::Write, key: key(lba), fragment }
 }
 

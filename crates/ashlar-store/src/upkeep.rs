@@ -108,6 +108,7 @@ impl<W: World> Pool<W> {
                 }
                 collected.map(drop)
             }
+            Task::Recompress(victim) => self.recompress_step(victim).await,
             Task::Rebuild(task) => self.rebuild_step(task).await,
             Task::Rebalance => self.rebalance_step().await,
         };
@@ -262,6 +263,7 @@ impl<W: World> Pool<W> {
                 self.rebalance_waits(),
                 scrub,
                 self.verify_waits(),
+                self.recompress_waits(),
                 sweep,
             ]
             .into_iter()
@@ -348,6 +350,11 @@ impl<W: World> Pool<W> {
         } else {
             None
         };
+        let recompress = if room.is_short() {
+            None
+        } else {
+            self.next_to_recompress(&segments, self.writer.lsns.floor())
+        };
         let buffer_bytes_max = self.options.map_memory_bytes / 2;
         Wants {
             is_halted: self.halt.why().is_some(),
@@ -362,6 +369,7 @@ impl<W: World> Pool<W> {
             rebuild: self.rebuild_need(&segments, &drives),
             rebuild_turn: self.upkeep.rebuild_turn.is_its(),
             victim,
+            recompress,
             scrub: self.scrub_is_ready(),
             verify: self.verify_is_ready(),
             rebalance: self.rebalance_is_ready(),

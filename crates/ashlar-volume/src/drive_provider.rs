@@ -213,10 +213,7 @@ fn member(label: &Superblock) -> String {
 /// [`SuperblockError::Absent`] if there never was one; the first copy's fault otherwise.
 pub async fn read_superblock<D: Device>(device: &D) -> Result<Superblock, SuperblockError> {
     let first = read_copy(device, Superblock::FIRST_OFFSET).await;
-    let inside = match &first {
-        Ok(_) => None,
-        Err(_) => read_copy(device, Superblock::INSIDE_OFFSET).await.ok(),
-    };
+    let inside = read_copy(device, Superblock::INSIDE_OFFSET).await.ok();
     let places =
         Superblock::second_offsets(first.as_ref().ok(), inside.as_ref(), device.size_bytes());
     let mut second = Err(SuperblockError::Absent);

@@ -2,8 +2,8 @@
 
 use ashlar_block::{ByteSize, InvalidName, IoError, counted_are};
 use ashlar_store::{
-    AddError, CapacityError, CreateError, FailError, GrowError, Levels, OPEN_ANSWER_MAX, OpenError,
-    OverPromised, RejoinError, RemoveError, RenameError, TrimError,
+    AddError, CapacityError, Compression, CreateError, FailError, GrowError, Levels,
+    OPEN_ANSWER_MAX, OpenError, OverPromised, RejoinError, RemoveError, RenameError, TrimError,
 };
 
 use crate::attributes::HOSTS_MAX;
@@ -314,6 +314,17 @@ pub enum NodeError {
         pool: String,
         /// By how much.
         error: OverPromised,
+    },
+    /// An older Ashlar has made the pool, and could not read what zstd stores.
+    #[error(
+        "pool '{pool}' was made by an Ashlar without zstd, so that '{compression}' cannot be: choose \
+         none, lz4 or auto, or move the volume to a new pool"
+    )]
+    NoZstd {
+        /// The pool.
+        pool: String,
+        /// What was wanted.
+        compression: Compression,
     },
     /// What an operator has chosen cannot be.
     #[error(

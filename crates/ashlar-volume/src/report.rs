@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
-use ashlar_store::{DriveCondition, DriveStatus, Levels, Opened, PoolStatus, Settings, Usage};
+use ashlar_store::{
+    Compression, DriveCondition, DriveStatus, Levels, Opened, PoolStatus, Settings, Usage,
+};
 
 use crate::door::{AccessList, Nsid};
 use crate::drive_provider::DriveFacts;
@@ -197,8 +199,8 @@ pub struct VolumeReport {
     pub write_protected: bool,
     /// Unix seconds.
     pub made_at: u64,
-    /// Its blocks are compressed.
-    pub compression: bool,
+    /// How its blocks are stored from now on.
+    pub compression: Compression,
     /// What it stores.
     pub usage: Usage,
     /// Hosts have read or written within the last two seconds.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ashlar_block::ByteSize;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use ashlar_store::Compression;
+use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
@@ -371,9 +372,22 @@ pub enum VolumeCommand {
         /// Bytes of the sectors that hosts see: 512 or 4096
         #[arg(long, value_name = "BYTES", default_value_t = 4096, alias = "lba-size")]
         sector_size: u32,
-        /// Store blocks uncompressed
-        #[arg(long)]
-        no_compression: bool,
+        /// How blocks are stored: none, lz4, zstd, zstd:1 to zstd:19, or auto (LZ4 when they are
+        /// written, zstd once they are cold)
+        #[arg(long, value_name = "CODEC", default_value_t = Compression::Auto)]
+        compression: Compression,
+    },
+    /// Tell how much room data would take, and how fast, with each codec: from a sample of it
+    #[command(after_help = "Needs no daemon, and only reads. Examples:
+  ashlar volume estimate /var/lib/postgresql
+  ashlar volume estimate /dev/nvme0n1 --sample 256MiB")]
+    Estimate {
+        /// A file, a folder or a block device
+        #[arg(value_name = "PATH|DEVICE")]
+        data: PathBuf,
+        /// How much of it is read
+        #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+        sample: ByteSize,
     },
     /// List the volumes
     #[command(after_help = "Example:\n  ashlar volume list")]
@@ -411,16 +425,21 @@ pub enum VolumeCommand {
         /// Its new name
         name: String,
     },
-    /// Set or clear a volume's write protection, which hosts can set, too
+    /// Set how a volume's blocks are stored, or its write protection, which hosts can set, too
     #[command(after_help = "Examples:
+  ashlar volume set tank/v0 --compression zstd:5
   ashlar volume set tank/v0 --write-protect off
   ashlar volume set tank/v0 --write-protect on --yes")]
+    #[command(group(ArgGroup::new("what").required(true).multiple(true)))]
     Set {
         /// POOL/NAME
         volume: String,
         /// Whether the writes of hosts fail
-        #[arg(long, value_enum, value_name = "on|off")]
-        write_protect: Switch,
+        #[arg(long, value_enum, value_name = "on|off", group = "what")]
+        write_protect: Option<Switch>,
+        /// How blocks are stored from now on: none, lz4, zstd, zstd:1 to zstd:19, or auto
+        #[arg(long, value_name = "CODEC", group = "what")]
+        compression: Option<Compression>,
         /// Do not ask before writes of connected hosts fail
         #[arg(long)]
         yes: bool,

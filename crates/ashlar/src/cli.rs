@@ -1,9 +1,10 @@
-//! The verbs that speak to a daemon, and one that needs none.
+//! The verbs that speak to a daemon, and two that need none.
 
 mod check;
 mod client;
 mod consent;
 mod done;
+mod estimate;
 mod events;
 mod figures;
 mod iostat;
@@ -23,7 +24,7 @@ mod waiting;
 
 use std::path::PathBuf;
 
-use crate::args::{ClientCommand, Output, PoolCommand};
+use crate::args::{ClientCommand, Output, PoolCommand, VolumeCommand};
 
 pub use client::{Client, Patience, Refused};
 pub use settings::SETTINGS;
@@ -38,6 +39,9 @@ pub fn run(
     // No daemon is needed for that, and none may have the pool.
     if let ClientCommand::Pool(PoolCommand::Check { drives, memory }) = &command {
         return check::run(drives, *memory, output);
+    }
+    if let ClientCommand::Volume(VolumeCommand::Estimate { data, sample }) = &command {
+        return estimate::run(data, *sample, output);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -5,7 +5,7 @@ use ashlar_drive::{Drive, DriveSpec, DriveWorld, OpenMode};
 use ashlar_raid::Level;
 use ashlar_reactor::allocations::{self, Counting};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{FoundDrive, NewPool, OpenPolicy, Options, Store, create};
+use ashlar_store::{Compression, FoundDrive, NewPool, OpenPolicy, Options, Store, create};
 use bytes::Bytes;
 
 #[global_allocator]
@@ -43,8 +43,10 @@ async fn open_pool() -> (Pool, VolumeId) {
     }
     let opened = Store::open(&DriveWorld, found, Options::default(), OpenPolicy::Most).await;
     let (pool, _) = opened.expect("all drives are there");
-    let volume =
-        pool.create_volume(VOLUME_BLOCKS, true, Bytes::new()).await.expect("there is room");
+    let volume = pool
+        .create_volume(VOLUME_BLOCKS, Compression::Lz4, Bytes::new())
+        .await
+        .expect("there is room");
     (pool, volume)
 }
 

@@ -46,7 +46,8 @@ fn pages_of_the_table_are_found_wrong_by_their_names() {
 fn a_node_of_the_table_is_found_wrong() {
     on_reactor(async {
         let many = async |store: &Store<DriveWorld>| {
-            let volume = store.create_volume(1 << 20, false, Bytes::new()).await.expect("room");
+            let volume =
+                store.create_volume(1 << 20, Compression::None, Bytes::new()).await.expect("room");
             let data = Bytes::from(vec![7; 64 << 10]);
             for nth in 0..2300 {
                 store.write(volume, Lba(nth * 16), data.clone()).await.expect("room");
@@ -65,7 +66,10 @@ fn a_node_of_the_table_is_found_wrong() {
 fn pages_of_a_catalog_that_does_not_fit_one_are_found_wrong() {
     on_reactor(async {
         let large = async |store: &Store<DriveWorld>| {
-            store.create_volume(1 << 20, false, vec![7; 9000].into()).await.expect("room");
+            store
+                .create_volume(1 << 20, Compression::None, vec![7; 9000].into())
+                .await
+                .expect("room");
             store.close().await.expect("good drives");
         };
         let closed = Closed::with(Level::RAID5, 3, 112 << 20, large).await;

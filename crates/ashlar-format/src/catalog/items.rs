@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::{Catalog, LayerEntry, Levels, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState};
 use crate::codec::{Malformed, Reader, Writer};
+use crate::compression::Compression;
 use crate::fields::{CRITICAL, FieldsError, Kept, put_field, put_kept, take_fields};
 use crate::ids::{Family, Layer, Lsn};
 use crate::location::SegmentId;
@@ -293,7 +294,7 @@ fn put_volume(w: &mut Writer, volume: &VolumeEntry) {
     put_field(w, 2, |w| w.u32(volume.layer.0));
     put_field(w, 3, |w| w.u8(u8::from(volume.state == VolumeState::Deleting)));
     put_field(w, 4, |w| w.u64(volume.blocks));
-    put_field(w, 5, |w| w.u8(u8::from(volume.compression)));
+    put_field(w, 5, |w| volume.compression.put(w));
     put_field(w, 6, |w| w.bytes(&volume.attributes));
 }
 
@@ -304,7 +305,7 @@ fn take_volume(bytes: &[u8]) -> Result<(VolumeEntry, Kept), FieldsError> {
         layer: Layer(0),
         state: VolumeState::Live,
         blocks: 0,
-        compression: true,
+        compression: Compression::default(),
         attributes: Bytes::new(),
     };
     let kept = take_fields(WHAT, bytes, |tag, r| {
@@ -319,7 +320,7 @@ fn take_volume(bytes: &[u8]) -> Result<(VolumeEntry, Kept), FieldsError> {
                 }
             }
             4 => blocks = Some(r.u64()?),
-            5 => volume.compression = r.u8()? != 0,
+            5 => volume.compression = Compression::take(r)?,
             6 => volume.attributes = Bytes::copy_from_slice(r.bytes(r.rest().len())?),
             _ => return Ok(false),
         }

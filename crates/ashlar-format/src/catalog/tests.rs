@@ -2,6 +2,7 @@ use ashlar_block::DriveId;
 
 use super::*;
 use crate::codec::Writer;
+use crate::compression::ZstdLevel;
 use crate::fields::{CRITICAL, FieldsError, put_field};
 use crate::location::SegmentId;
 use crate::scrub::Findings;
@@ -12,7 +13,7 @@ fn catalog() -> Catalog {
         layer: Layer(2),
         state: VolumeState::Deleting,
         blocks: 77,
-        compression: true,
+        compression: Compression::Zstd(ZstdLevel::DEFAULT),
         attributes: Bytes::from_static(b"name"),
     };
     Catalog {
@@ -166,14 +167,15 @@ fn a_field_of_a_volume_is_kept_as_long_as_the_volume() {
 #[test]
 fn a_volume_has_a_layer_of_its_own() {
     let mut catalog = Catalog::default();
-    let ids: Vec<VolumeId> =
-        (0..3).map(|blocks| catalog.insert_next(blocks, true, Bytes::new(), 7)).collect();
+    let ids: Vec<VolumeId> = (0..3)
+        .map(|blocks| catalog.insert_next(blocks, Compression::Auto, Bytes::new(), 7))
+        .collect();
     let layers: Vec<Layer> = catalog.volumes.values().map(|volume| volume.layer).collect();
     assert_eq!(layers, [Layer(1), Layer(2), Layer(3)]);
     assert_eq!(catalog.layers.keys().copied().collect::<Vec<_>>(), layers);
     catalog.remove(ids[1]);
     assert_eq!(catalog.layers.keys().copied().collect::<Vec<_>>(), [Layer(1), Layer(3)]);
-    catalog.insert_next(1, true, Bytes::new(), 7);
+    catalog.insert_next(1, Compression::Auto, Bytes::new(), 7);
     assert_eq!(catalog.next_layer, 4, "no number comes back");
 }
 

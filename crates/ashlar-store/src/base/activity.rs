@@ -22,6 +22,8 @@ pub enum Activity {
     Sweep,
     /// It empties a segment.
     Collect,
+    /// It empties a segment to compress anew what is cold.
+    Recompress,
     /// It discards the blocks of a deleted volume.
     Purge,
     /// It restores what was on lost drives, or moves what is on drives that are leaving.
@@ -38,7 +40,7 @@ pub enum Activity {
 
 impl Activity {
     /// All of them but rest.
-    pub const ALL: [Activity; 14] = [
+    pub const ALL: [Activity; 15] = [
         Activity::WriteMaps,
         Activity::WriteTable,
         Activity::WriteRoot,
@@ -47,6 +49,7 @@ impl Activity {
         Activity::Merge,
         Activity::Sweep,
         Activity::Collect,
+        Activity::Recompress,
         Activity::Purge,
         Activity::Rebuild,
         Activity::Rebalance,

@@ -25,6 +25,8 @@ pub struct Options {
     /// Columns of a drive that came back which are named on it between two checkpoints, at most:
     /// fewer where the segment table has no room for so many changes.
     pub adopted_columns_max: usize,
+    /// How long a segment has been sealed when what still lives in it is cold.
+    pub cold_after: std::time::Duration,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
     /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others
@@ -60,6 +62,7 @@ impl Default for Options {
             sorted_segments_min: 350,
             table_inline_bytes_max: 16 << 10,
             adopted_columns_max: usize::MAX,
+            cold_after: std::time::Duration::from_secs(3600),
             space_wait: std::time::Duration::from_secs(5),
             holder: None,
         }

@@ -159,7 +159,7 @@ impl<W: World> Pool<W> {
 
     /// The header of the batch that begins with the first of `rows`, and those behind it that lie
     /// in the same rows of the first column: they are read at once.
-    async fn read_headers(
+    pub(crate) async fn read_headers(
         &self,
         id: SegmentId,
         rows: Range<u32>,

@@ -15,7 +15,7 @@
 mod heal;
 mod repair;
 mod report;
-mod superblocks;
+pub(crate) mod superblocks;
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;

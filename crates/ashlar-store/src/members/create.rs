@@ -230,7 +230,7 @@ fn superblocks<W: World>(
         secret: secret.clone(),
         made_at: world.unix_seconds(),
         segment_numbers: plan.segment_numbers,
-        features: Features::default(),
+        features: Features::of_new_pool(),
         pool_name: new.name.clone(),
     };
     plan.layouts.iter().enumerate().map(superblock).collect()

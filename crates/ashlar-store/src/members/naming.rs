@@ -17,6 +17,7 @@ use ashlar_block::{
 use ashlar_format::superblock::Superblock;
 use futures_util::future::join_all;
 
+use crate::jobs::scrub::superblocks::newest_of;
 use crate::members::OPEN_ANSWER_MAX;
 use crate::pool::Pool;
 
@@ -220,18 +221,13 @@ impl<W: World> Pool<W> {
         if is_first_written { Copies::Both } else { Copies::Second }
     }
 
-    /// What the drive says that it is, by the newer of its two copies.
+    /// What the drive says that it is, by the newest of its copies.
     pub async fn superblock_of_member(
         &self,
         drive: DriveId,
         uuid: DriveUuid,
     ) -> Option<Superblock> {
-        let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await.says;
-        let size_bytes = self.array.working(drive)?.used_bytes();
-        let size_bytes = first.as_ref().map_or(size_bytes, |says| says.drive_bytes);
-        let second =
-            self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await.says;
-        first.into_iter().chain(second).max_by_key(|says| says.generation)
+        newest_of(&self.copies_of(drive, uuid).await?).cloned()
     }
 
     /// The identity of a member.

@@ -3,6 +3,8 @@
 use ashlar_block::copies;
 use ashlar_format::location::Codec;
 
+use crate::base::zstd;
+
 /// The page that a stored fragment holds.
 pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
     match codec {
@@ -12,6 +14,8 @@ pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
             let length = usize::from(u16::from_le_bytes(*length));
             lz4_flex::block::decompress(rest, length).ok().filter(|page| page.len() == length)
         }
+        // Pages are read far more often than they are written.
+        Codec::Zstd => None,
     }
 }
 
@@ -28,5 +32,6 @@ pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
         Codec::Lz4 => {
             lz4_flex::block::decompress_into(stored, out).is_ok_and(|bytes| bytes == out.len())
         }
+        Codec::Zstd => zstd::decompress(stored, out) == Some(out.len()),
     }
 }

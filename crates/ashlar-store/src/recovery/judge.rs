@@ -40,8 +40,10 @@ impl Verdict {
 /// root's floor. Of what hosts have written a replay says everything again; pages of the maps and
 /// moves are named before that.
 fn may_be_named(header: &BatchHeader) -> bool {
-    let is_named =
-        |record: &Record| matches!(record.kind, RecordKind::Page(_) | RecordKind::Move { .. });
+    let is_named = |record: &Record| match record.kind {
+        RecordKind::Page(_) | RecordKind::Move { .. } | RecordKind::Recode { .. } => true,
+        RecordKind::Write | RecordKind::ZeroRange { .. } => false,
+    };
     header.records.iter().any(is_named)
 }
 

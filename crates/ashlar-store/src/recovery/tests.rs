@@ -1,5 +1,6 @@
 use ashlar_block::{Device, Durability, Lba, Rng, SECTOR_BYTES, VolumeId};
 use ashlar_format::catalog::{VolumeEntry, VolumeState};
+use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, GIB_BLOCKS, Key, Layer, RANGE_BLOCKS};
 use ashlar_format::root::SLOT_BYTES;
 use ashlar_format::superblock::Superblock;
@@ -257,7 +258,7 @@ fn zeros_that_are_replayed_make_no_more_updates_than_they_did_before_the_crash()
         layer: Layer(0),
         state: VolumeState::Live,
         blocks: GIB_BLOCKS,
-        compression: true,
+        compression: Compression::Lz4,
         attributes: bytes::Bytes::new(),
     };
     pool.catalog.borrow_mut().volumes.insert(VolumeId(1), volume);

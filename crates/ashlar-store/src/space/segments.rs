@@ -352,6 +352,13 @@ impl Segments {
         }
     }
 
+    /// To compress anew what it holds is not worth emptying it.
+    pub fn settle(&mut self, id: SegmentId) {
+        if self.entries.contains(id) {
+            self.change_unsaid(id, |segment| segment.is_settled = true);
+        }
+    }
+
     /// What could not be read may be readable again.
     pub fn all_may_move(&mut self) {
         let unmovable: Vec<SegmentId> = self.summary.unmovable().collect();

@@ -34,6 +34,8 @@ pub(crate) struct Wants {
     pub rebuild_turn: bool,
     /// The segment most worth collecting, if collecting gains anything.
     pub victim: Option<SegmentId>,
+    /// The segment that is emptied to compress anew what is cold in it, if its step may begin.
+    pub recompress: Option<SegmentId>,
     /// There is something to be looked at by a scrub.
     pub scrub: bool,
     /// Somebody has asked for the ledger to be proved, and the next step may begin.
@@ -128,6 +130,8 @@ pub(crate) enum Task {
     Map(MapTask),
     /// Empty a part of a segment.
     Collect(SegmentId),
+    /// Empty a part of a segment to compress anew what is cold.
+    Recompress(SegmentId),
     /// Discard the blocks of a deleted volume.
     Purge(VolumeId),
     /// Get on with merging everything, so that segment numbers may be used again.
@@ -159,6 +163,7 @@ impl Task {
         match self {
             Task::Map(task) => task != MapTask::MakeDurable,
             Task::Collect(_) | Task::Purge(_) | Task::Sweep | Task::Rebalance => true,
+            Task::Recompress(_) => true,
             Task::Checkpoint | Task::Audit | Task::Refuse | Task::GiveUp(_) | Task::DeclareFull => {
                 false
             }
@@ -175,6 +180,7 @@ impl Task {
             Task::Map(MapTask::Merge(..)) => Activity::Merge,
             Task::Sweep => Activity::Sweep,
             Task::Collect(_) => Activity::Collect,
+            Task::Recompress(_) => Activity::Recompress,
             Task::Purge(_) => Activity::Purge,
             Task::Rebuild(_) => Activity::Rebuild,
             Task::Rebalance => Activity::Rebalance,
@@ -256,6 +262,9 @@ fn what_can_wait(now: &Wants) -> Task {
     }
     if now.rebalance {
         return Task::Rebalance;
+    }
+    if let Some(segment) = now.recompress {
+        return Task::Recompress(segment);
     }
     if now.sweep.can_wait() && now.room.is_there_for_maps() {
         return Task::Sweep;

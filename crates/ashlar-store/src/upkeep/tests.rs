@@ -2,6 +2,7 @@ use std::num::NonZeroU32;
 use std::task::{Context, Waker};
 
 use ashlar_block::{BLOCK_BYTES, DeviceError, DriveId, Lba, Nanos};
+use ashlar_format::compression::Compression;
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::{Family, Key, Layer, RANGE_BLOCKS, SHARD_COUNT};
 use ashlar_raid::Level;
@@ -26,7 +27,8 @@ fn write_to_all_shards(pool: &Pool<StillWorld>) {
             fragment,
         }
     };
-    let mut items: Vec<Item> = compress_blocks(&data, true).enumerate().map(item).collect();
+    let mut items: Vec<Item> =
+        compress_blocks(&data, Compression::Lz4).enumerate().map(item).collect();
     let take = |_, taken: &mut Vec<Item>| taken.append(&mut items);
     let mut appended =
         at_once(pool.try_append(StreamId::Cold, Claim::Host, take)).expect("it is new");

@@ -296,7 +296,9 @@ impl<W: World> Pool<W> {
                 self.with_shard(shard, |shard| shard.set(item.key, pointer, &self.space.ledger));
             }
             RecordKind::ZeroRange { blocks } => self.set_zero(item.key, blocks),
-            RecordKind::Move { .. } | RecordKind::Page(_) => unreachable!("hosts write neither"),
+            RecordKind::Move { .. } | RecordKind::Recode { .. } | RecordKind::Page(_) => {
+                unreachable!("hosts write none of these")
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Blocks to fragments: zero detection, LZ4, checksums.
+//! Blocks to fragments: zero detection, LZ4 and zstd, checksums.
 
 mod noise;
 
@@ -7,10 +7,13 @@ use std::ops::Deref;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, copies};
 use ashlar_format::codec::crc32c;
+use ashlar_format::compression::{Compression, ZstdLevel};
 use ashlar_format::location::{Codec, SLOT_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
 use noise::is_noise;
+
+use crate::base::zstd;
 
 /// A compressed block must be at least this much smaller than the raw one: below that it would save
 /// little space and cost a decompression at every read.
@@ -74,20 +77,47 @@ impl Fragment {
 
 /// What is stored for the blocks of one command, one after the other. `None` stands for a block of
 /// zeros.
-pub fn compress_blocks(data: &Bytes, compression: bool) -> impl Iterator<Item = Option<Fragment>> {
+pub fn compress_blocks(
+    data: &Bytes,
+    compression: Compression,
+) -> impl Iterator<Item = Option<Fragment>> {
     assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
     let blocks = (0..data.len()).step_by(BLOCK_BYTES).map(|at| data.slice(at..at + BLOCK_BYTES));
     blocks.map(move |block| (!is_zero(&block)).then(|| compress_block(block, compression)))
 }
 
-fn compress_block(block: Bytes, compression: bool) -> Fragment {
-    let tries = compression && !is_noise(&block);
-    let compressed =
-        if tries { compress(&block, COMPRESSED_BYTES_MAX, AlignedBuf::copy_of) } else { None };
-    match compressed {
-        Some(bytes) => Fragment::new(FragmentBytes::Own(bytes), Codec::Lz4),
-        None => Fragment::new(FragmentBytes::Shared(block), Codec::Raw),
+fn compress_block(block: Bytes, compression: Compression) -> Fragment {
+    let is_tried = compression.compresses() && !is_noise(&block);
+    let compressed = if is_tried { compressed_block(&block, compression) } else { None };
+    compressed.unwrap_or_else(|| Fragment::new(FragmentBytes::Shared(block), Codec::Raw))
+}
+
+/// The block as it is stored when a host writes it, if it compresses well enough.
+fn compressed_block(block: &[u8], compression: Compression) -> Option<Fragment> {
+    match compression {
+        Compression::None => None,
+        Compression::Lz4 | Compression::Auto => {
+            let bytes = compress(block, COMPRESSED_BYTES_MAX, AlignedBuf::copy_of)?;
+            Some(Fragment::new(FragmentBytes::Own(bytes), Codec::Lz4))
+        }
+        Compression::Zstd(level) => by_zstd(block, level, COMPRESSED_BYTES_MAX),
     }
+}
+
+/// The block as zstd stores it, if that has no more than `bytes_max`.
+fn by_zstd(block: &[u8], level: ZstdLevel, bytes_max: usize) -> Option<Fragment> {
+    WORKBENCH.with_borrow_mut(|Workbench { out, .. }| {
+        let bytes = zstd::compress(level, block, &mut out[..bytes_max])?;
+        copies::note(bytes);
+        let bytes = AlignedBuf::copy_of(&out[..bytes]);
+        Some(Fragment::new(FragmentBytes::Own(bytes), Codec::Zstd))
+    })
+}
+
+/// A block as zstd stores it, in at most so many slots. None: it needs more.
+pub fn compress_anew(block: &[u8], level: ZstdLevel, slots_max: usize) -> Option<Fragment> {
+    let bytes_max = (slots_max * SLOT_BYTES).min(COMPRESSED_BYTES_MAX);
+    if is_noise(block) { None } else { by_zstd(block, level, bytes_max) }
 }
 
 /// Room that the codec wants for one block, whatever comes of it.
@@ -120,42 +150,6 @@ fn compress<T>(raw: &[u8], bytes_max: usize, keep: impl FnOnce(&[u8]) -> T) -> O
 
 fn is_zero(block: &[u8]) -> bool {
     block.chunks_exact(64).all(|chunk| chunk.iter().fold(0, |sum, byte| sum | byte) == 0)
-}
-
-/// What is done to the bytes of blocks on their way to the drives and back, for benchmarks.
-pub mod codec {
-    use ashlar_block::BLOCK_BYTES;
-    use bytes::Bytes;
-
-    use super::{Codec, Fragment, compress_blocks, crc32c};
-    use crate::reader::decompress::decompress_block;
-
-    /// Blocks in the form in which they are stored.
-    pub struct Stored(Vec<Fragment>);
-
-    impl Stored {
-        /// Compresses whole blocks, if `compression`, and computes their checksums. Blocks of zeros
-        /// are left out.
-        pub fn of(data: &Bytes, compression: bool) -> Self {
-            Stored(compress_blocks(data, compression).flatten().collect())
-        }
-
-        /// Bytes that are stored.
-        pub fn bytes(&self) -> usize {
-            self.0.iter().map(|fragment| fragment.bytes.len()).sum()
-        }
-
-        /// Checks every block, and decompresses those that are compressed into `out`. Whether all
-        /// were right.
-        pub fn read(&self, out: &mut [u8; BLOCK_BYTES]) -> bool {
-            self.0.iter().all(|fragment| {
-                let is_right = crc32c(&fragment.bytes) == fragment.crc;
-                is_right
-                    && (fragment.codec == Codec::Raw
-                        || decompress_block(&fragment.bytes, fragment.codec, out))
-            })
-        }
-    }
 }
 
 /// A page of the maps as a fragment.

@@ -3,7 +3,7 @@
 //! block by then.
 
 use ashlar_block::World;
-use ashlar_format::header::RecordKind;
+use ashlar_format::header::{CrcWitness, RecordKind};
 use ashlar_format::ids::ShardId;
 use ashlar_format::location::Pointer;
 
@@ -40,12 +40,16 @@ impl<W: World> Pool<W> {
 
     /// Applies one move; false if the map names another place by now, `None` if it cannot be read.
     pub async fn apply_move(&self, item: &Item, to: Pointer) -> Option<bool> {
-        let RecordKind::Move { from } = item.kind else {
-            unreachable!("{:?} is not a move", item.kind)
+        let is_source = |pointer: Pointer| match item.kind {
+            RecordKind::Move { from } => pointer == Pointer { location: from, crc: to.crc },
+            RecordKind::Recode { from, from_crc } => {
+                (pointer.location, CrcWitness::of(pointer.crc)) == (from, from_crc)
+            }
+            _ => unreachable!("{:?} is not a move", item.kind),
         };
         let shard = ShardId::of(item.key.family, item.key.lba);
         let applied = self.lookup(&item.key, |value| {
-            let current = value == Some(Pointer { location: from, crc: to.crc });
+            let current = value.is_some_and(is_source);
             if current {
                 self.with_shard(shard, |shard| shard.set(item.key, Some(to), &self.space.ledger));
             }

@@ -1,5 +1,7 @@
 //! The volumes of a node.
 
+use ashlar_store::Compression;
+
 use super::Node;
 use crate::access::AccessChange;
 use crate::dispatcher::Dispatcher;
@@ -87,6 +89,23 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         let at = self.locate(pool).await?;
         self.at_pool(at, move |home, uuid| async move {
             home.protect_volume(uuid, name, is_protected).await
+        })
+        .await
+    }
+
+    /// Changes how a volume's blocks are stored from now on.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn set_compression(
+        &self,
+        pool: &str,
+        name: String,
+        compression: Compression,
+    ) -> Result<VolumeReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move {
+            home.set_compression(uuid, name, compression).await
         })
         .await
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::BLOCK_BYTES;
+use ashlar_store::Compression;
 
 use super::PoolVolume;
 use crate::drive_provider::DriveProvider;
@@ -12,7 +13,7 @@ use crate::drive_provider::DriveProvider;
 /// A volume, and what of it other reactors may read.
 pub(super) struct OpenVolume<B: DriveProvider> {
     pub(super) volume: PoolVolume<B>,
-    pub(super) compression: bool,
+    pub(super) compression: Compression,
     pub(super) used_bytes: Arc<AtomicU64>,
     traffic: Traffic,
 }
@@ -27,7 +28,7 @@ struct Traffic {
 }
 
 impl<B: DriveProvider> OpenVolume<B> {
-    pub(super) fn new(volume: PoolVolume<B>, compression: bool) -> Self {
+    pub(super) fn new(volume: PoolVolume<B>, compression: Compression) -> Self {
         let open = OpenVolume {
             volume,
             compression,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ashlar_block::{BLOCK_BYTES, ByteSize, Cause, Clock, IoError, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::format::fields::Kept;
-use ashlar_store::{VOLUME_BLOCKS_MAX, random_uuid};
+use ashlar_store::{Compression, VOLUME_BLOCKS_MAX, random_uuid};
 
 use super::{OpenPool, OpenVolume, PoolVolume, ReactorPools};
 use crate::access::AccessChange;
@@ -26,8 +26,8 @@ pub struct NewVolume {
     pub size_bytes: u64,
     /// 512 or 4096.
     pub lba_bytes: u32,
-    /// Compress its blocks.
-    pub compression: bool,
+    /// How its blocks are stored.
+    pub compression: Compression,
     /// Who may see it.
     pub access: AccessList,
 }
@@ -76,6 +76,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         let _changing = pool.changing.lock().await;
         pool.check_free(&new.name)?;
         pool.check_promise(new.size_bytes)?;
+        pool.check_compression(new.compression)?;
         let attributes = Attributes {
             name: new.name,
             uuid: VolumeUuid(random_uuid(&self.world)),
@@ -185,6 +186,24 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.report_of(volume.id())
     }
 
+    /// Changes how a volume's blocks are stored from now on.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it is as it was.
+    pub async fn set_compression(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        compression: Compression,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_to_change(&name)?;
+        pool.check_compression(compression)?;
+        pool.store.set_compression(volume.id(), compression).await?;
+        pool.report_of(volume.id())
+    }
+
     /// Changes who may see a volume. A host that may no longer loses it at once, and so it does
     /// while it formats the volume: one that formats again and again keeps nobody from that.
     ///
@@ -285,6 +304,13 @@ impl<B: DriveProvider> OpenPool<B> {
     fn check_promise(&self, more: u64) -> Result<(), NodeError> {
         let refused = |error| NodeError::OverPromised { pool: self.name(), error };
         self.store.check_promise(more).map_err(refused)
+    }
+
+    /// Refuses zstd where an older Ashlar that may open the pool could not read it.
+    fn check_compression(&self, compression: Compression) -> Result<(), NodeError> {
+        let is_possible = self.store.can_store(compression);
+        let refused = || NodeError::NoZstd { pool: self.name(), compression };
+        is_possible.then_some(()).ok_or_else(refused)
     }
 
     fn report_of(&self, id: VolumeId) -> Result<VolumeReport, NodeError> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveUuid, Durability};
 use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
 use ashlar_reactor::{Config, Handle, STACK_BYTES};
-use ashlar_store::{NewPool, Options};
+use ashlar_store::{Compression, NewPool, Options};
 use ashlar_volume::{
     AccessList, Dispatcher, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node, NodeDoor,
     ProvidedDrive, ReactorIndex, ReactorPools, Sought, StoppedPool, SubsystemInfo, Table,
@@ -266,7 +266,7 @@ pub fn volume(name: &str, size_bytes: u64) -> NewVolume {
         name: name.parse().expect("a name"),
         size_bytes,
         lba_bytes: 4096,
-        compression: true,
+        compression: Compression::Auto,
         access: AccessList::AllowAny,
     }
 }

@@ -1,7 +1,7 @@
 //! What is said of a change that is done, on one line: what has changed, and what comes next.
 
 use ashlar_block::{ByteSize, printable};
-use ashlar_control::types::{Pool, PoolDrive, Volume};
+use ashlar_control::types::{ChangeVolume, Pool, PoolDrive, Volume};
 
 use super::tables::{is, lacks};
 
@@ -158,14 +158,23 @@ pub fn renamed(volume: &Volume, before: &str) -> String {
     )
 }
 
-/// Whether hosts may write to a volume has changed.
-pub fn protected(volume: &Volume) -> String {
-    let how = if volume.write_protected {
-        "is write protected now; hosts read it, and their writes fail"
+/// A volume has what was asked for.
+pub fn set_volume(volume: &Volume, asked: &ChangeVolume) -> String {
+    let protection = asked.write_protected.map(|_| protection(volume).to_owned());
+    let compression = asked.compression.as_ref().map(|_| {
+        let how = &volume.compression;
+        format!("stores by '{how}' what is written from now on")
+    });
+    let said: Vec<String> = protection.into_iter().chain(compression).collect();
+    format!("volume '{}' {}", full_name(volume), said.join("; it "))
+}
+
+fn protection(volume: &Volume) -> &'static str {
+    if volume.write_protected {
+        "is write protected now, and the writes of hosts fail"
     } else {
-        "is not write protected any more; hosts can write to it"
-    };
-    format!("volume '{}' {how}", full_name(volume))
+        "is not write protected any more, and hosts can write to it"
+    }
 }
 
 /// Who may see a volume has changed.

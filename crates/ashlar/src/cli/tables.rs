@@ -13,6 +13,7 @@ use grid::{Kind, Text, below, cut_below, prose, sheet, table};
 
 mod capacity;
 mod drives;
+mod estimate;
 mod grid;
 mod health;
 mod hosts;
@@ -21,6 +22,7 @@ mod pool;
 
 pub use capacity::{capacity, verified};
 pub use drives::{drive_info, drive_info_with_health, drives, member, member_with_health};
+pub use estimate::estimate;
 pub use hosts::hosts;
 pub use latency::latency;
 pub use pool::{pool, pool_with_health};
@@ -366,7 +368,7 @@ pub fn volume(volume: &Volume) -> String {
         ("written", size(volume.logical_used_bytes)),
         ("stored", size(volume.physical_used_bytes)),
         ("ratio", known(volume.compression_ratio, ratio)),
-        ("compression", if volume.compression { "lz4" } else { "off" }.to_owned()),
+        ("compression", volume.compression.clone()),
         ("write protected", yes_or_no(volume.write_protected)),
         ("access", access(&volume.access)),
     ])

@@ -116,7 +116,7 @@ async fn ensure_volume(
         name: name.to_owned(),
         size_bytes,
         lba_bytes: 4096,
-        compression: true,
+        compression: "auto".to_owned(),
         allow: vec![allow.to_owned()],
     };
     Ok(node_api.create_volume(request).await?)

@@ -396,7 +396,7 @@ pub fn volume(report: &VolumeReport) -> Volume {
         zero_bytes: report.size_bytes.saturating_sub(logical),
         compression_ratio: ratio(logical, physical),
         access: access(&report.access),
-        compression: report.compression,
+        compression: report.compression.to_string(),
         write_protected: report.write_protected,
         created_at: time(report.made_at),
     }

@@ -59,6 +59,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
         Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
         NodeError::Size(_) | Shrinks { .. } | ShrinksProtected { .. } => code_of_resize(error),
+        NodeError::NoZstd { .. } => (Conflict, "no_zstd"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),

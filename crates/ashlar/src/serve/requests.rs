@@ -15,7 +15,7 @@ use ashlar_control::{ApiError, ErrorKind};
 use ashlar_drive::DriveSpec;
 use ashlar_node::identity;
 use ashlar_raid::Level;
-use ashlar_store::{NewPool, PRIO_MAX, WantedCapacity};
+use ashlar_store::{Compression, NewPool, PRIO_MAX, WantedCapacity};
 use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
 
 use super::finder::path_of;
@@ -148,9 +148,14 @@ pub fn new_volume(request: &CreateVolume) -> Result<NewVolume, ApiError> {
         name,
         size_bytes: request.size_bytes,
         lba_bytes: request.lba_bytes,
-        compression: request.compression,
+        compression: compression(&request.compression)?,
         access,
     })
+}
+
+/// How a volume's blocks are to be stored.
+pub fn compression(text: &str) -> Result<Compression, ApiError> {
+    text.parse().map_err(|error| invalid("invalid_compression", error))
 }
 
 fn access(allow: &[String]) -> Result<AccessList, ApiError> {

@@ -24,7 +24,8 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
         "1GiB",
         "--sector-size",
         "512",
-        "--no-compression",
+        "--compression",
+        "none",
     ]);
     let status = place.json(&["status"]);
     assert!(

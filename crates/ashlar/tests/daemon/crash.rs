@@ -22,7 +22,7 @@ use crate::support::{Daemon, Place};
 const DRIVES: usize = 3;
 /// Volumes that stay, with their options: together, when they are full, what the pool can take.
 const LASTING: [(&str, &[&str]); 3] = [
-    ("tank/plain", &["--no-compression"]),
+    ("tank/plain", &["--compression", "none"]),
     ("tank/packed", &[]),
     ("tank/sectors", &["--sector-size", "512"]),
 ];

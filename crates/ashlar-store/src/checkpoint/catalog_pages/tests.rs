@@ -1,6 +1,7 @@
 use std::rc::Rc;
 
 use ashlar_block::VolumeId;
+use ashlar_format::compression::Compression;
 use ashlar_raid::Level;
 use bytes::Bytes;
 
@@ -16,7 +17,7 @@ fn pool_of_volumes() -> (Drives, Rc<Pool<StillWorld>>) {
     for number in 0..VOLUMES {
         let bytes = if number % 100 == 7 { 9000 } else { 40 };
         let attributes = Bytes::from(vec![number as u8; bytes]);
-        pool.catalog.borrow_mut().insert_next(1 << 20, true, attributes, 0);
+        pool.catalog.borrow_mut().insert_next(1 << 20, Compression::Lz4, attributes, 0);
     }
     checkpoint(&pool);
     (drives, pool)
@@ -59,7 +60,12 @@ fn only_what_has_changed_of_the_catalog_is_written() {
 fn an_only_directory_is_what_the_root_names() {
     let drives = Drives::new(Level::RAID1, 2);
     let pool = drives.open();
-    pool.catalog.borrow_mut().insert_next(1 << 20, true, vec![7; PAGE_BYTES_MAX].into(), 0);
+    pool.catalog.borrow_mut().insert_next(
+        1 << 20,
+        Compression::Lz4,
+        vec![7; PAGE_BYTES_MAX].into(),
+        0,
+    );
     checkpoint(&pool);
     let pages = pool.checkpoint.catalog_pages.take();
     assert_eq!((pages.directories.len(), pages.list.len()), (1, 0));
@@ -77,7 +83,7 @@ fn a_catalog_that_fits_a_page_is_one() {
         (0, None),
         "there is nothing to say"
     );
-    let id = pool.catalog.borrow_mut().insert_next(1 << 20, true, Bytes::new(), 0);
+    let id = pool.catalog.borrow_mut().insert_next(1 << 20, Compression::Lz4, Bytes::new(), 0);
     let attributes = |bytes| {
         let attributes = vec![7; bytes].into();
         pool.catalog.borrow_mut().volumes.get_mut(&id).expect("it is there").attributes =

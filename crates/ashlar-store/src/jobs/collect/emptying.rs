@@ -68,6 +68,8 @@ pub(super) struct Emptying {
     /// What has been read, but does not fill a batch yet.
     items: Vec<Item>,
     pub(super) unread: Unread,
+    /// What lives in it is cold: it is compressed anew.
+    is_cold: bool,
 }
 
 impl Emptying {
@@ -76,7 +78,7 @@ impl Emptying {
         (self.next_row, self.seeks_header) = (header.row + header.rows, false);
         self.rows_before = header.rows;
         let is_movable = |record: &Record| match record.kind {
-            RecordKind::Write | RecordKind::Move { .. } => true,
+            RecordKind::Write | RecordKind::Move { .. } | RecordKind::Recode { .. } => true,
             RecordKind::Page(kind) => matches!(kind, PageKind::Map | PageKind::IndexLeaf),
             RecordKind::ZeroRange { .. } => false,
         };
@@ -205,8 +207,13 @@ impl<W: World> Pool<W> {
     }
 
     fn begin_emptying(&self, victim: SegmentId, kind: SegmentKind, rest: Rest) -> Emptying {
-        let first_lsn =
-            self.space.segments.borrow().get(victim).expect("a victim exists").first_lsn;
+        let segments = self.space.segments.borrow();
+        let segment = segments.get(victim).expect("a victim exists");
+        let (first_lsn, sealed_at) = (segment.first_lsn, segment.sealed_at);
+        drop(segments);
+        // Where redundancy is lacking nothing comes before that.
+        let is_cold =
+            rest == Rest::Stays && self.identity.features.has_zstd() && self.is_cold(sealed_at);
         Emptying {
             victim,
             first_lsn,
@@ -218,6 +225,7 @@ impl<W: World> Pool<W> {
             records: VecDeque::new(),
             items: Vec::new(),
             unread: Unread::none(rest),
+            is_cold,
         }
     }
 
@@ -267,6 +275,7 @@ impl<W: World> Pool<W> {
         let count = emptying.records.len().min(RECORDS_AT_A_TIME);
         let records: Vec<Record> = emptying.records.drain(..count).collect();
         let (items, errors) = self.live_items(&records).await;
+        let items = if emptying.is_cold { self.recompressed(items).await } else { items };
         emptying.items.extend(items);
         emptying.unread.meets(errors)
     }

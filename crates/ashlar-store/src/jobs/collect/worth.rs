@@ -28,7 +28,7 @@ pub(crate) struct Worth {
     /// Deltas have been compacted since hosts changed something.
     compacted: Cell<bool>,
     /// The segment that is being collected.
-    begun: InParts,
+    pub begun: InParts,
     /// What collecting it gains.
     gain_bytes: Cell<u64>,
 }

@@ -1,7 +1,7 @@
-//! The superblocks of each drive: one good copy of the two outer ones is enough, and the scrub
-//! repairs the other copies from it.
+//! The superblocks of each drive: one good copy is enough, and the scrub repairs the others from
+//! the newest.
 
-use ashlar_block::{AlignedBuf, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
+use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, DriveUuid, SECTOR_BYTES, World};
 use ashlar_format::scrub::Findings;
 use ashlar_format::superblock::Superblock;
 
@@ -16,6 +16,11 @@ pub(crate) struct Copy {
     read: Result<Vec<u8>, DeviceError>,
     /// What it says, if it is one of the drive's as the pool knows it.
     pub says: Option<Superblock>,
+}
+
+/// What the newest of the copies says.
+pub(crate) fn newest_of(copies: &[Copy; 3]) -> Option<&Superblock> {
+    copies.iter().filter_map(|copy| copy.says.as_ref()).max_by_key(|says| says.generation)
 }
 
 impl<W: World> Pool<W> {
@@ -35,15 +40,10 @@ impl<W: World> Pool<W> {
 
     async fn check_superblocks_of(&self, drive: DriveId, uuid: DriveUuid) -> Findings {
         let mut findings = Findings::default();
-        let Some(member) = self.array.working(drive) else { return findings };
         let name = self.identity.naming.settled();
-        let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
-        let size_bytes = first.says.as_ref().map_or(member.used_bytes(), |says| says.drive_bytes);
-        let second = self.superblock_at(drive, uuid, Superblock::second_offset(size_bytes)).await;
-        let inside = self.superblock_at(drive, uuid, Superblock::INSIDE_OFFSET).await;
-        let newest = [&first, &second].into_iter().filter_map(|copy| copy.says.as_ref());
-        let right = newest.max_by_key(|says| says.generation).map(Superblock::encode);
-        for copy in [first, second, inside] {
+        let Some(copies) = self.copies_of(drive, uuid).await else { return findings };
+        let right = newest_of(&copies).map(Superblock::encode);
+        for copy in copies {
             let (wrong, unreadable) = match copy.read {
                 Ok(read) if Some(&read) == right.as_ref() => continue,
                 // The pool is being renamed.
@@ -67,7 +67,26 @@ impl<W: World> Pool<W> {
         findings
     }
 
-    pub(crate) async fn superblock_at(&self, drive: DriveId, uuid: DriveUuid, offset: u64) -> Copy {
+    /// The copies of a member that works. The second one lies where the newer one of the others
+    /// says that the drive ends.
+    pub(crate) async fn copies_of(&self, drive: DriveId, uuid: DriveUuid) -> Option<[Copy; 3]> {
+        let member = self.array.working(drive)?;
+        let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
+        let inside = self.superblock_at(drive, uuid, Superblock::INSIDE_OFFSET).await;
+        let (of_first, of_inside) = (first.says.as_ref(), inside.says.as_ref());
+        let is_any = of_first.is_some() || of_inside.is_some();
+        let end_bytes = if is_any { member.device.size_bytes() } else { member.used_bytes() };
+        let places = Superblock::second_offsets(of_first, of_inside, end_bytes);
+        let mut second = self.superblock_at(drive, uuid, places[0]).await;
+        for place in &places[1..] {
+            if second.says.is_none() {
+                second = self.superblock_at(drive, uuid, *place).await;
+            }
+        }
+        Some([first, second, inside])
+    }
+
+    async fn superblock_at(&self, drive: DriveId, uuid: DriveUuid, offset: u64) -> Copy {
         let read =
             self.array.read_raw(drive, offset).await.map(|sector| sector[..SECTOR_BYTES].to_vec());
         let says = read.as_ref().ok().and_then(|sector| Superblock::decode(sector).ok());

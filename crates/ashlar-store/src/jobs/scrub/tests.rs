@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Device, DeviceError, DriveId, Durability, Lba};
+use ashlar_format::compression::Compression;
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::location::{Codec, Location};
@@ -126,7 +127,8 @@ fn begin(pool: &Rc<Pool<StillWorld>>, blocks: std::ops::Range<u64>) -> Appended 
         let byte = |byte: u64| ((byte * byte * (nth + 7)) >> 5) as u8;
         let block: Vec<u8> = (0..BLOCK_BYTES as u64).map(byte).collect();
         let key = Key { family: Family(1), lba: Lba(nth), layer: Layer(0) };
-        let fragment = compress_blocks(&Bytes::from(block), false).next().expect("one block");
+        let fragment =
+            compress_blocks(&Bytes::from(block), Compression::None).next().expect("one block");
         Item { kind: RecordKind::Write, key, fragment }
     };
     let mut items: Vec<Item> = blocks.map(item).collect();

@@ -29,6 +29,8 @@ pub struct Segment {
     pub(super) is_listed: bool,
     /// It holds what cannot be read. Forgotten over a restart.
     pub(super) is_unmovable: bool,
+    /// Nothing in it is worth to be compressed anew. Forgotten over a restart.
+    pub(super) is_settled: bool,
     /// Reads that still need its bytes.
     pub(super) pins: u32,
 }
@@ -49,6 +51,7 @@ impl Segment {
             hot: false,
             is_listed: false,
             is_unmovable: false,
+            is_settled: false,
             pins: 0,
         }
     }
@@ -69,6 +72,7 @@ impl Segment {
             hot: false,
             is_listed: false,
             is_unmovable: false,
+            is_settled: false,
             pins: 0,
         }
     }

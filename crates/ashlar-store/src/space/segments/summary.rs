@@ -29,6 +29,8 @@ pub(super) struct Rank {
     lives: bool,
     /// Which class of occupancy, if it may be collected.
     class: Option<u8>,
+    /// Nobody has looked yet whether what hosts have written to it is worth to be compressed anew.
+    is_as_written: bool,
 }
 
 impl Segment {
@@ -40,7 +42,8 @@ impl Segment {
             u64::from(segment_rows) * self.geometry.data() as u64 * u64::from(SLOTS_PER_SECTOR);
         let class =
             may_be_collected.then(|| (self.live.slots * CLASSES / slots).min(CLASSES - 1) as u8);
-        Rank { lives, class }
+        let is_as_written = may_be_collected && self.kind == SegmentKind::Data && !self.is_settled;
+        Rank { lives, class, is_as_written }
     }
 }
 
@@ -105,6 +108,8 @@ pub struct Summary {
     pages: ByOccupancy,
     others: ByOccupancy,
     unmovable: BTreeSet<SegmentId>,
+    /// Those that hold what hosts have written, as they have written it, by the time of sealing.
+    as_written: BTreeSet<(u64, SegmentId)>,
 }
 
 impl Summary {
@@ -126,6 +131,7 @@ impl Summary {
             pages: std::array::from_fn(|_| BTreeSet::new()),
             others: std::array::from_fn(|_| BTreeSet::new()),
             unmovable: BTreeSet::new(),
+            as_written: BTreeSet::new(),
         }
     }
 
@@ -188,6 +194,9 @@ impl Summary {
         if let Some(class) = rank.class {
             let kind = if segment.kind.is_of_pages() { &mut self.pages } else { &mut self.others };
             sign.place(&mut kind[usize::from(class)], (segment.sealed_at, id));
+        }
+        if rank.is_as_written {
+            sign.place(&mut self.as_written, (segment.sealed_at, id));
         }
         if segment.is_unmovable {
             sign.place(&mut self.unmovable, id);
@@ -342,6 +351,12 @@ impl Summary {
     /// Whether there is a segment that nothing names.
     pub fn has_empty(&self) -> bool {
         !self.empty.is_empty()
+    }
+
+    /// The segment that was sealed first of those that hold what hosts have written, if nobody has
+    /// found that to compress it anew is not worth emptying it.
+    pub fn oldest_written(&self) -> Option<SegmentId> {
+        self.as_written.first().map(|(_, id)| *id)
     }
 
     /// Segments that hold what cannot be read.

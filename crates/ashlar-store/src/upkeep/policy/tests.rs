@@ -29,6 +29,7 @@ fn calm() -> Wants {
         rebuild: RebuildNeed { task: None, is_overfull: false, only_columns_fit: false },
         rebuild_turn: false,
         victim: None,
+        recompress: None,
         scrub: false,
         verify: false,
         rebalance: false,

@@ -1,5 +1,6 @@
 use ashlar_block::{BLOCK_BYTES, DriveId, Lba, XorShift};
 use ashlar_format::codec::crc32c;
+use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, Layer};
 use ashlar_raid::ChunkAddr;
 
@@ -21,7 +22,7 @@ fn items(count: usize, seed: u64) -> Vec<Item> {
             let block: Vec<u8> = (0..BLOCK_BYTES)
                 .map(|at| if at < noisy { rng.next_u64() as u8 } else { 3 })
                 .collect();
-            let fragment = compress_blocks(&block.into(), true).next().flatten();
+            let fragment = compress_blocks(&block.into(), Compression::Lz4).next().flatten();
             let key = Key { family: Family(1), lba: Lba(index as u64), layer: Layer(0) };
             Item { kind: RecordKind::Write, key, fragment }
         })

@@ -3,6 +3,7 @@ use std::task::{Context, Poll, Waker};
 
 use ashlar_block::{BLOCK_BYTES, VolumeId};
 use ashlar_format::catalog::{VolumeEntry, VolumeState};
+use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, Layer};
 use ashlar_raid::Level;
 use bytes::Bytes;
@@ -21,7 +22,7 @@ fn add_volume(pool: &Pool<StillWorld>) {
         layer: KEY.layer,
         state: VolumeState::Live,
         blocks: 100,
-        compression: true,
+        compression: Compression::Lz4,
         attributes: Bytes::new(),
     };
     pool.catalog.borrow_mut().volumes.insert(VOLUME, volume);
@@ -32,7 +33,7 @@ fn submit(pool: &Pool<StillWorld>) -> Appended {
     let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
     let mut items = pool.writer.lists.items.list();
     let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
-    items.extend(compress_blocks(&data, true).map(item));
+    items.extend(compress_blocks(&data, Compression::Lz4).map(item));
     let answer = pin!(pool.commit(items, None)).poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(answer, Poll::Pending));
     let (submitted, appended) = at_once(pool.append_next()).expect("it waits");

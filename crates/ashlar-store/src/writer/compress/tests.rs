@@ -11,7 +11,7 @@ fn blocks_come_back_as_they_were_and_zeros_take_nothing() {
     let text: Vec<u8> =
         b"a line of text that repeats\n".iter().copied().cycle().take(BLOCK_BYTES).collect();
     let data: Vec<u8> = [noise(1), text, vec![0; BLOCK_BYTES], noise(2)].concat();
-    let fragments: Vec<_> = compress_blocks(&Bytes::from(data.clone()), true).collect();
+    let fragments: Vec<_> = compress_blocks(&Bytes::from(data.clone()), Compression::Lz4).collect();
     let codecs: Vec<_> =
         fragments.iter().map(|fragment| fragment.as_ref().map(|f| f.codec)).collect();
     assert_eq!(codecs, [Some(Codec::Raw), Some(Codec::Lz4), None, Some(Codec::Raw)]);
@@ -44,7 +44,8 @@ fn pages_of_any_length_come_back() {
 #[test]
 fn a_detached_fragment_lets_go_of_what_it_was_received_in() {
     let data = Bytes::from(noise(3));
-    let fragment = compress_blocks(&data, true).next().flatten().expect("it is no zeros");
+    let fragment =
+        compress_blocks(&data, Compression::Lz4).next().flatten().expect("it is no zeros");
     assert_eq!((fragment.codec, data.is_unique()), (Codec::Raw, false));
     let detached = fragment.detached();
     assert!(data.is_unique() && detached.bytes[..] == data[..]);

@@ -1,4 +1,5 @@
 use ashlar_block::{BLOCK_BYTES, Lba};
+use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, Key, Layer};
 use ashlar_format::table::SegmentKind;
 use ashlar_raid::Level;
@@ -14,7 +15,8 @@ const KEY: Key = Key { family: Family(1), lba: Lba(7), layer: Layer(0) };
 fn write_to_journal(pool: &Pool<StillWorld>) {
     let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
     let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
-    let take = |_, taken: &mut Vec<Item>| taken.extend(compress_blocks(&data, true).map(item));
+    let take =
+        |_, taken: &mut Vec<Item>| taken.extend(compress_blocks(&data, Compression::Lz4).map(item));
     let mut appended =
         at_once(pool.try_append(StreamId::Journal, Claim::Host, take)).expect("there is a journal");
     at_once(pool.write(&mut appended)).expect("good drives");
@@ -58,7 +60,7 @@ fn what_waits_to_be_striped_is_bounded() {
     let destage = Destage::default();
     let data = Bytes::from_static(&[0xa5; BLOCK_BYTES]);
     for _ in 0..KEPT_MOVES_MAX + 10 {
-        let fragment = compress_blocks(&data, true).next().expect("one block");
+        let fragment = compress_blocks(&data, Compression::Lz4).next().expect("one block");
         destage.keep(true, Item { kind: RecordKind::Write, key: KEY, fragment });
     }
     assert_eq!(destage.kept[1].borrow().moves.len(), KEPT_MOVES_MAX);
@@ -74,8 +76,9 @@ fn what_was_kept_of_a_place_is_not_moved_over_what_has_come_there_since() {
     let newer = Pointer { crc: !kept.crc, ..kept };
     let write = Item { kind: RecordKind::Write, key: KEY, fragment: None };
     pool.publish_item(&write, Some(newer));
-    let fragment =
-        compress_blocks(&Bytes::from_static(&[0xa5; BLOCK_BYTES]), true).next().expect("one block");
+    let fragment = compress_blocks(&Bytes::from_static(&[0xa5; BLOCK_BYTES]), Compression::Lz4)
+        .next()
+        .expect("one block");
     let late = Item { kind: RecordKind::Move { from: kept.location }, key: KEY, fragment };
     assert_eq!(at_once(pool.apply_move(&late, kept)), Some(false));
     pool.writer.commit.stop();

@@ -42,6 +42,10 @@ fn each_change_is_said_on_one_line_with_what_comes_next() {
     };
     let (well, ill) = (pool(&["online"], members()), pool(&["degraded", "rebuilding"], members()));
     let with_spare = Pool { spares: vec![Spare::default()], ..well.clone() };
+    let protects = ChangeVolume { write_protected: Some(true), ..ChangeVolume::default() };
+    let compresses =
+        ChangeVolume { compression: Some("auto".to_owned()), ..ChangeVolume::default() };
+    let both = ChangeVolume { write_protected: Some(false), ..compresses.clone() };
     let said = [
         (set(&well, &["recon-prio=10".to_owned()], true), "recon-p99 is off now"),
         (added(&well, "/dev/sda"), "drive-0 (/dev/sda) is a member of pool 'tank' now; new data"),
@@ -75,8 +79,13 @@ fn each_change_is_said_on_one_line_with_what_comes_next() {
         (spare_removed(&with_spare, "/dev/sdc"), "1 of its spares"),
         (resized(&volume()), "volume 'tank/v0' has 1GiB now"),
         (renamed(&volume(), "tank/old"), "'tank/old' is 'tank/v0' now"),
-        (protected(&volume()), "not write protected any more"),
-        (protected(&Volume { write_protected: true, ..volume() }), "is write protected now"),
+        (set_volume(&volume(), &protects), "not write protected any more"),
+        (
+            set_volume(&Volume { write_protected: true, ..volume() }, &protects),
+            "is write protected now",
+        ),
+        (set_volume(&volume(), &compresses), "stores by 'auto' what is written"),
+        (set_volume(&volume(), &both), "hosts can write to it; it stores by"),
     ];
     for (text, part) in said {
         assert!(text.contains(part) && !text.contains('\n'), "'{part}' is not in: {text}");

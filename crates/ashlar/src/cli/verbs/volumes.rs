@@ -18,14 +18,16 @@ pub(super) async fn run(
     output: Output,
 ) -> anyhow::Result<()> {
     match command {
-        VolumeCommand::Create { volume, size, allow, sector_size, no_compression } => {
+        VolumeCommand::Create { volume, size, allow, sector_size, compression } => {
             let (pool, name) = split(&volume)?;
             let (pool, name) = (segment(pool)?.to_owned(), segment(name)?.to_owned());
-            let (size_bytes, lba_bytes, compression) = (size.0, sector_size, !no_compression);
+            let (size_bytes, lba_bytes) = (size.0, sector_size);
+            let compression = compression.to_string();
             let request = CreateVolume { pool, name, size_bytes, lba_bytes, compression, allow };
             let volume: Volume = client.send_body(Method::POST, "/volumes", &request).await?;
             print(output, &volume, tables::created_volume)
         }
+        VolumeCommand::Estimate { .. } => unreachable!("it needs no daemon"),
         VolumeCommand::List => list(client, output).await,
         VolumeCommand::Show { volume, extended } => show(client, &volume, extended, output).await,
         VolumeCommand::Resize { volume, size, yes } => {
@@ -38,8 +40,14 @@ pub(super) async fn run(
             set(client, &volume, &request, false, output, |after| done::renamed(after, &volume))
                 .await
         }
-        VolumeCommand::Set { volume, write_protect, yes } => {
-            set(client, &volume, &protection(write_protect), yes, output, done::protected).await
+        VolumeCommand::Set { volume, write_protect, compression, yes } => {
+            let request = ChangeVolume {
+                write_protected: write_protect.map(|switch| switch == Switch::On),
+                compression: compression.map(|compression| compression.to_string()),
+                ..ChangeVolume::default()
+            };
+            set(client, &volume, &request, yes, output, |after| done::set_volume(after, &request))
+                .await
         }
         VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts, only, yes } => {
@@ -76,10 +84,6 @@ async fn show(client: &Client, volume: &str, extended: bool, output: Output) -> 
     print(output, &Extended { volume, took }, |shown| {
         format!("{}\n\n{}", tables::volume(&shown.volume), tables::latency(&shown.took))
     })
-}
-
-fn protection(write_protect: Switch) -> ChangeVolume {
-    ChangeVolume { write_protected: Some(write_protect == Switch::On), ..ChangeVolume::default() }
 }
 
 async fn delete(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {

@@ -34,6 +34,7 @@ impl Shared {
     ) -> Result<Volume, ApiError> {
         let new_name = request.name.as_deref().map(str::parse).transpose();
         let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
+        let compression = request.compression.as_deref().map(requests::compression).transpose()?;
         self.check_available(&pool).await?;
         let mut report = None;
         let before = self.volume_report(&pool, &volume).await?;
@@ -41,6 +42,10 @@ impl Shared {
         if let Some(is_protected) = request.write_protected {
             let protected = self.node.protect_volume(&pool, volume.clone(), is_protected).await;
             report = Some(protected.map_err(api_error)?);
+        }
+        if let Some(compression) = compression {
+            let set = self.node.set_compression(&pool, volume.clone(), compression).await;
+            report = Some(set.map_err(api_error)?);
         }
         if let Some(bytes) = request.size_bytes {
             let may_shrink = consent == Consent::Given;
@@ -54,7 +59,7 @@ impl Shared {
             ApiError::new(
                 ErrorKind::Invalid,
                 "nothing_to_change",
-                "no name, size or write protection is given",
+                "no name, size, compression or write protection is given",
             )
         };
         report.as_ref().map(convert::volume).ok_or_else(nothing)

@@ -1,0 +1,191 @@
+//! Recompression: what has become cold is stored by zstd, in less room.
+//!
+//! Hosts pay for LZ4 alone when they write. What collection moves out of a segment that was sealed
+//! long ago is compressed anew on its way. Where room becomes scarce, upkeep empties the oldest
+//! segments for that alone, each once.
+//!
+//! 1. A new form is read back before it takes the place of the old one.
+//! 2. A block is stored anew only if that saves an eighth of its slots.
+//! 3. It has a share of the time, and does nothing that collection for space would wait for.
+
+pub(crate) mod policy;
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, World};
+use ashlar_format::compression::Compression;
+use ashlar_format::header::{CrcWitness, RecordKind};
+use ashlar_format::ids::Lsn;
+use ashlar_format::location::{Codec, SegmentId};
+
+use crate::jobs::collect::Rest;
+use crate::jobs::collect::emptying::Part;
+use crate::jobs::share::TimeShare;
+use crate::pool::Pool;
+use crate::reader::decompress::decompress_block;
+use crate::space::segments::Segments;
+use crate::writer::batch::Item;
+use crate::writer::compress::{Fragment, compress_anew};
+use crate::writer::pages::AppendError;
+use policy::{is_promising, is_scarce, level_for, slots_max};
+
+/// Blocks that are compressed in one turn: hosts' operations wait for its end, and each takes some
+/// 30 microseconds.
+const BLOCKS_IN_A_TURN: usize = 8;
+
+/// Part of the time that steps have, in thousandths.
+const SHARE: u16 = 250;
+
+/// When it looks again where there was no room for what it moves.
+const ROOM_RETRY: Duration = Duration::from_secs(1);
+
+/// How far it is.
+#[derive(Default)]
+pub(crate) struct Recompression {
+    share: TimeShare,
+    /// The segment that is being emptied for it.
+    begun: Cell<Option<SegmentId>>,
+}
+
+impl<W: World> Pool<W> {
+    /// Whether what was sealed then is cold by now.
+    pub fn is_cold(&self, sealed_at: u64) -> bool {
+        self.cold_in(sealed_at).is_zero()
+    }
+
+    fn cold_in(&self, sealed_at: u64) -> Duration {
+        let age = Duration::from_secs(self.world.unix_seconds().saturating_sub(sealed_at));
+        self.options.cold_after.saturating_sub(age)
+    }
+
+    /// The segment that is emptied next for this alone, if its step may begin.
+    pub fn next_to_recompress(&self, segments: &Segments, floor: Lsn) -> Option<SegmentId> {
+        let id = self.oldest_written(segments)?;
+        let segment = segments.get(id).expect("the summary is of what there is");
+        let is_ready = segment.last_lsn < floor && self.is_cold(segment.sealed_at);
+        (is_ready && self.jobs.recompression.share.has_come(self.world.now())).then_some(id)
+    }
+
+    /// When upkeep looks again for one. None: there is nothing to do.
+    pub fn recompress_waits(&self) -> Option<Duration> {
+        let segments = self.space.segments.borrow();
+        let id = self.oldest_written(&segments)?;
+        let sealed_at = segments.get(id).expect("the summary is of what there is").sealed_at;
+        let share = self.jobs.recompression.share.wait(self.world.now());
+        let wait = self.cold_in(sealed_at).max(share);
+        // Where it might have begun and has not, room is lacking.
+        Some(if wait.is_zero() { ROOM_RETRY } else { wait })
+    }
+
+    /// The segment that was sealed first of those that hold what hosts have written, if any is to
+    /// be emptied for this.
+    fn oldest_written(&self, segments: &Segments) -> Option<SegmentId> {
+        let id = segments.summary().oldest_written()?;
+        let limit = self.limit_on(&self.allocation_targets());
+        let is_wanted = self.halt.why().is_none()
+            && self.identity.features.has_zstd()
+            && is_scarce(segments.live().bytes(), limit)
+            && self.catalog.borrow().recompresses();
+        is_wanted.then_some(id)
+    }
+
+    /// Empties a part of the segment, or finds that it is not worth it.
+    pub async fn recompress_step(&self, victim: SegmentId) -> Result<(), AppendError> {
+        let begun = self.world.now();
+        let done = self.recompress_some(victim).await;
+        let share = &self.jobs.recompression.share;
+        share.stepped(begun, self.world.now(), SHARE);
+        match done {
+            // Whoever makes room does not do it for this.
+            Err(AppendError::WindowEmpty) => {
+                share.pause(self.world.now(), ROOM_RETRY);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn recompress_some(&self, victim: SegmentId) -> Result<(), AppendError> {
+        let job = &self.jobs.recompression;
+        if job.begun.get() != Some(victim) && !self.promises_room(victim).await {
+            self.space.segments.borrow_mut().settle(victim);
+            return Ok(());
+        }
+        job.begun.set(Some(victim));
+        let parts = &self.jobs.collecting.begun;
+        let part = self.collect_in_parts(parts, victim, Rest::Stays).await?;
+        if let Part::Done(_) = part {
+            job.begun.set(None);
+        }
+        Ok(())
+    }
+
+    /// Whether its first batch says that the segment is worth emptying.
+    async fn promises_room(&self, victim: SegmentId) -> bool {
+        let rows = self.space.segments.borrow().get(victim).map(|it| it.accepted_rows());
+        let Some(first) = rows.as_ref().and_then(|rows| rows.first()) else { return false };
+        // What cannot be read a scrub finds.
+        let headers = self.read_headers(victim, first.row..first.row + first.rows);
+        let headers = headers.await.unwrap_or_default();
+        let catalog = self.catalog.borrow();
+        let compression_of = |family| catalog.compression_of(family);
+        headers.first().is_some_and(|header| is_promising(&header.records, compression_of))
+    }
+
+    /// The moves, each with what it moves in the form that a cold block has.
+    pub async fn recompressed(&self, items: Vec<Item>) -> Vec<Item> {
+        let (mut done, mut tried) = (Vec::with_capacity(items.len()), 0);
+        for item in items {
+            let compression = self.catalog.borrow().compression_of(item.key.family);
+            let recoded = compression.and_then(|compression| {
+                let fragment = item.fragment.as_ref()?;
+                tried += usize::from(level_for(compression, fragment.codec).is_some());
+                recoded(fragment, compression)
+            });
+            self.count(|counters| {
+                counters.jobs.fragments_recompressed += u64::from(recoded.is_some());
+            });
+            done.push(match recoded {
+                Some(fragment) => as_recode(item, fragment),
+                None => item,
+            });
+            if tried == BLOCKS_IN_A_TURN {
+                tried = 0;
+                self.world.yield_now().await;
+            }
+        }
+        done
+    }
+}
+
+/// The move of an item that is stored as `fragment` from now on.
+fn as_recode(item: Item, fragment: Fragment) -> Item {
+    let (RecordKind::Move { from }, Some(before)) = (item.kind, &item.fragment) else {
+        unreachable!("{item:?} moves nothing")
+    };
+    let from_crc = CrcWitness::of(before.crc);
+    let kind = RecordKind::Recode { from, from_crc };
+    Item { kind, key: item.key, fragment: Some(fragment) }
+}
+
+/// The form of a fragment that a cold block has, if it is another one and saves enough.
+pub(crate) fn recoded(fragment: &Fragment, compression: Compression) -> Option<Fragment> {
+    let level = level_for(compression, fragment.codec)?;
+    let slots_max = slots_max(fragment.slots())?;
+    let mut block = [0; BLOCK_BYTES];
+    if !decompress_block(&fragment.bytes, fragment.codec, &mut block) {
+        // Whoever reads it is told.
+        return None;
+    }
+    let anew = compress_anew(&block, level, slots_max)?;
+    let mut read_back = [0; BLOCK_BYTES];
+    let is_right = decompress_block(&anew.bytes, Codec::Zstd, &mut read_back) && read_back == block;
+    if !is_right {
+        tracing::error!("zstd has made of a block what is another one: it stays as it is");
+    }
+    is_right.then_some(anew)
+}
+
+#[cfg(test)]
+mod tests;
