@@ -97,6 +97,8 @@ pub struct PoolCounters {
     pub drive_written_bytes: u64,
     /// Blocks moved by garbage collection.
     pub blocks_moved: u64,
+    /// Those of them that are stored in another form since.
+    pub blocks_recompressed: u64,
     /// Segments reclaimed.
     pub segments_collected: u64,
     /// Columns of segments that were on lost drives and are on others now.

@@ -114,6 +114,9 @@ impl OneOrMore {
     }
 }
 
+/// When what still lives is cold, at the latest.
+const COLD_AFTER_SECONDS_MAX: u64 = 10 * 365 * 86_400;
+
 /// The configuration file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -125,6 +128,7 @@ struct File {
     spin_us: Option<u64>,
     map_memory_bytes: Option<SizeText>,
     over_provisioning_percent: Option<u64>,
+    cold_after_seconds: Option<u64>,
     member_wait_seconds: Option<u64>,
     log: Option<String>,
     #[serde(default)]
@@ -206,9 +210,15 @@ fn store_options(arguments: &ServeArguments, file: &File) -> anyhow::Result<Opti
         (OVER_PROVISIONING_PERCENT_MIN..=90).contains(&percent),
         "over_provisioning_percent is {percent}: it must be {OVER_PROVISIONING_PERCENT_MIN} to 90"
     );
+    let cold_after = file.cold_after_seconds.unwrap_or(defaults.cold_after.as_secs());
+    ensure!(
+        cold_after <= COLD_AFTER_SECONDS_MAX,
+        "cold_after_seconds is {cold_after}: it must be at most {COLD_AFTER_SECONDS_MAX}, ten years"
+    );
     Ok(Options {
         map_memory_bytes: map_memory.0 as usize,
         over_provisioning_percent: percent,
+        cold_after: Duration::from_secs(cold_after),
         ..defaults
     })
 }

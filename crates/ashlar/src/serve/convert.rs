@@ -222,6 +222,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         stored_bytes: counters.hosts.bytes_stored,
         drive_written_bytes: counters.drives.bytes_to_drives,
         blocks_moved: counters.jobs.fragments_moved,
+        blocks_recompressed: counters.jobs.fragments_recompressed,
         segments_collected: counters.jobs.segments_collected,
         columns_restored: counters.jobs.columns_restored,
         columns_moved: counters.jobs.columns_moved,

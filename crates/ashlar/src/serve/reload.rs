@@ -70,6 +70,7 @@ fn settings(config: &Config) -> Vec<(String, String)> {
         ("spin_us", spin.as_micros().to_string()),
         ("map_memory_bytes", store.map_memory_bytes.to_string()),
         ("over_provisioning_percent", store.over_provisioning_percent.to_string()),
+        ("cold_after_seconds", store.cold_after.as_secs().to_string()),
         ("member_wait_seconds", member_wait.as_secs().to_string()),
         ("drive_directories", format!("{drive_directories:?}")),
         ("auto_rejoin", auto_rejoin.to_string()),

@@ -24,7 +24,7 @@ const DRIVES: usize = 3;
 const LASTING: [(&str, &[&str]); 3] = [
     ("tank/plain", &["--compression", "none"]),
     ("tank/packed", &[]),
-    ("tank/sectors", &["--sector-size", "512"]),
+    ("tank/sectors", &["--sector-size", "512", "--compression", "zstd:1"]),
 ];
 /// Blocks of a volume that stays: 12 MiB.
 const LASTING_BLOCKS: u64 = 3072;

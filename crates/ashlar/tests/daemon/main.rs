@@ -5,6 +5,7 @@ mod capacity;
 mod changes;
 mod check;
 mod cli;
+mod compression;
 mod consent;
 mod crash;
 mod damaged;
