@@ -80,6 +80,8 @@ pub enum Section {
     Silent,
     /// Two reactors beside one, and the way from one to the other
     Reactors,
+    /// What each codec makes of the machine's own files in a pool, beside the codec alone
+    Codec,
     /// Writes to a pool that collects garbage, beside one that need not
     Collection,
     /// What is written for each block of hosts, at 70, 80 and 85 % live

@@ -13,6 +13,7 @@ mod amplification;
 mod args;
 mod bandwidth;
 mod churn;
+mod codec;
 mod collection;
 mod copies;
 mod counting;
@@ -111,6 +112,8 @@ struct Report {
     silent: Option<silent::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reactors: Option<reactors::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    codec: Option<codec::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     collection: Option<collection::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +242,7 @@ impl Report {
             Section::Amplification => {
                 self.amplification.insert(amplification::measure(&settings.program)?).shown()
             }
+            Section::Codec => self.codec.insert(codec::measure(settings)?).shown(),
             Section::Collection => self.collection.insert(collection::measure(settings)?).shown(),
         };
         let table = format!("{table}\n\n{}", targets::each(&verdicts));

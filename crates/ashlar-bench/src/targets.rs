@@ -17,6 +17,8 @@ pub enum Topic {
     Steady,
     /// Copies, and allocations.
     Copies,
+    /// How data are compressed.
+    Codec,
     /// Garbage collection.
     Collection,
     /// Memory and time of a daemon with little to do, and of its start.
@@ -138,6 +140,15 @@ impl Target {
         Topic::Store,
         "counting latencies: percent of an operation's processor time",
         Bound::AtMost(1.0),
+    );
+    pub const CODEC_RATIO: Target =
+        target(Topic::Codec, "a pool's ratio / the codec's alone", Bound::AtLeast(0.97));
+    pub const CODEC_COLD: Target =
+        target(Topic::Codec, "ratio of auto, once cold / of LZ4", Bound::AtLeast(1.25));
+    pub const CODEC_NOISE: Target = target(
+        Topic::Codec,
+        "noise: processor time of a write with auto / with none",
+        Bound::AtMost(1.03),
     );
     pub const UNIFORM_70: Target = target(
         Topic::Collection,
@@ -427,6 +438,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Store => "store",
         Topic::Steady => "steady state",
         Topic::Copies => "copies",
+        Topic::Codec => "compression",
         Topic::Collection => "garbage collection",
         Topic::MemoryAndTime => "memory and time",
         Topic::Size => "real size",
