@@ -18,7 +18,9 @@ use ashlar_block::{
 use ashlar_raid::Level;
 use ashlar_store::format::fields::Kept;
 use ashlar_store::{FoundDrive, NewPool, OpenPolicy, Options, Store, create};
-use ashlar_volume::{AccessList, Attributes, Nsid, StoreVolume, VolumeIo, read_superblock};
+use ashlar_volume::{
+    AccessList, AtomicWrites, Attributes, Nsid, StoreVolume, VolumeIo, read_superblock,
+};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
@@ -107,6 +109,9 @@ impl Plan {
             access: AccessList::AllowAny,
             write_protected: false,
             made_at: 0,
+            atomic: AtomicWrites::default(),
+            erase: None,
+            is_sanitized: false,
             kept: Kept::default(),
         }
     }

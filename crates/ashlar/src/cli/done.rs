@@ -1,7 +1,7 @@
 //! What is said of a change that is done, on one line: what has changed, and what comes next.
 
 use ashlar_block::{ByteSize, printable};
-use ashlar_control::types::{Pool, PoolDrive, Volume};
+use ashlar_control::types::{ChangeVolume, Pool, PoolDrive, Volume};
 
 use super::tables::{is, lacks};
 
@@ -158,8 +158,40 @@ pub fn renamed(volume: &Volume, before: &str) -> String {
     )
 }
 
+/// A volume holds nothing any more.
+pub fn wiped(volume: &Volume) -> String {
+    format!(
+        "volume '{}' is wiped: nothing that it held can be read through Ashlar any more, and its \
+         space comes back; drives that take discards are told (autotrim)",
+        full_name(volume)
+    )
+}
+
+/// What was asked for has changed.
+pub fn changed(volume: &Volume, asked: &ChangeVolume) -> String {
+    let protection = asked.write_protected.map(|_| protected(volume));
+    let atomicity = asked.atomic_write_bytes.map(|_| atomic(volume));
+    protection.into_iter().chain(atomicity).collect::<Vec<_>>().join("\n")
+}
+
+/// What hosts are told of atomic writes has changed.
+fn atomic(volume: &Volume) -> String {
+    let name = full_name(volume);
+    match volume.atomic_write_bytes {
+        0 => format!(
+            "hosts are told now that volume '{name}' writes single sectors atomically; connected \
+             hosts hear of it"
+        ),
+        bytes => format!(
+            "hosts are told now that volume '{name}' writes up to {} atomically; connected hosts \
+             hear of it",
+            ByteSize(bytes)
+        ),
+    }
+}
+
 /// Whether hosts may write to a volume has changed.
-pub fn protected(volume: &Volume) -> String {
+fn protected(volume: &Volume) -> String {
     let how = if volume.write_protected {
         "is write protected now; hosts read it, and their writes fail"
     } else {
