@@ -2,7 +2,7 @@
 
 use ashlar_block::VolumeUuid;
 use ashlar_store::format::fields::Kept;
-use ashlar_volume::{AccessList, Attributes, HostNqn, Nsid};
+use ashlar_volume::{AccessList, AtomicWrites, Attributes, EraseKind, HostNqn, Nsid};
 
 use super::replay::Seed;
 
@@ -30,6 +30,9 @@ pub fn seeds() -> Vec<Seed> {
         access: AccessList::Allow(hosts.into()),
         write_protected: true,
         made_at: 1_700_000_000,
+        atomic: AtomicWrites::UpTo(16 << 10),
+        erase: Some(EraseKind::Sanitize),
+        is_sanitized: true,
         kept: Kept::default(),
     };
     let some = attributes.encode();

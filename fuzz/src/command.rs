@@ -140,6 +140,7 @@ fn admin_seeds() -> Vec<Seed> {
         ("keep-alive", of(AdminCommand::KeepAlive)),
         ("async-event-request", of(AdminCommand::AsyncEventRequest)),
         ("format", of(AdminCommand::Format(format))),
+        ("sanitize", of(AdminCommand::Sanitize(admin::Sanitize(2)))),
         ("vendor", plain(Sqe::new(admin::opcode::FORMAT_NVM | 0x53, Cid(1), 1))),
     ]
 }

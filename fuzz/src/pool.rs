@@ -20,7 +20,9 @@ use ashlar_store::format::fields::Kept;
 use ashlar_store::{
     Compression, FoundDrive, NewPool, OpenPolicy, Options, Store, ZstdLevel, create,
 };
-use ashlar_volume::{AccessList, Attributes, Nsid, StoreVolume, VolumeIo, read_superblock};
+use ashlar_volume::{
+    AccessList, AtomicWrites, Attributes, Nsid, StoreVolume, VolumeIo, read_superblock,
+};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
@@ -114,6 +116,9 @@ impl Plan {
             access: AccessList::AllowAny,
             write_protected: false,
             made_at: 0,
+            atomic: AtomicWrites::default(),
+            erase: None,
+            is_sanitized: false,
             kept: Kept::default(),
         }
     }

@@ -22,8 +22,12 @@ pub enum Cause {
     NoSuchVolume,
     /// The pool is stopping or not open yet; the same command may succeed later.
     NotReady,
-    /// A host has begun to format the volume; the same command may succeed once that is done.
+    /// The volume is being formatted or wiped; the same command may succeed once that is done.
     Formatting,
+    /// A host has all that it sees erased; the same command may succeed once that is done.
+    Sanitizing,
+    /// That has failed, and what is left of the data is not to be read.
+    SanitizeFailed,
     /// A fault in Ashlar itself; said instead of guessing.
     Internal,
 }
@@ -66,7 +70,9 @@ impl Cause {
             Cause::Miscompare => "the data differ",
             Cause::NoSuchVolume => "no such volume",
             Cause::NotReady => "not ready",
-            Cause::Formatting => "a host formats the volume: try again once that is done",
+            Cause::Formatting => "the volume is being erased: try again once that is done",
+            Cause::Sanitizing => "a host has the volume sanitized: try again once that is done",
+            Cause::SanitizeFailed => "a sanitize of the volume has failed: wipe it",
             Cause::Internal => "internal fault",
         }
     }

@@ -169,6 +169,11 @@ impl Meter {
         let ended = OpKind::ALL.map(|kind| latencies.of_kind(kind));
         Activity { in_flight: self.in_flight(), ended }
     }
+
+    /// Counts from nothing again. What is under way still is, and is counted when it ends.
+    pub fn reset(&self) {
+        self.latencies.take();
+    }
 }
 
 /// An operation that has begun. One that is dropped ends, and is not counted.

@@ -122,6 +122,7 @@ fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static s
         ("POST", ["import-pool"]) => "pool import",
         ("PATCH", ["pools", _]) => "pool set",
         ("DELETE", ["pools", _]) => "pool destroy",
+        ("POST", ["pools", _, "erase"]) => "pool destroy --secure",
         ("POST", ["pools", _, "export"]) => "pool export",
         ("POST", ["pools", _, "scrub"]) => "pool scrub",
         ("DELETE", ["pools", _, "scrub"]) => "pool scrub --stop",
@@ -145,7 +146,16 @@ fn operation(method: &Method, path: &[&str], asked: &Value) -> Option<&'static s
         ("POST", ["pools", _, "replace-drive"]) => "pool replace",
         ("POST", ["drives", "label-clear"]) => "drive label-clear",
         ("POST", ["drives", "label-restore"]) => "drive label-restore",
+        (_, ["volumes", ..]) => return operation_on_volume(method, path, asked),
+        _ => return None,
+    })
+}
+
+/// The same, about volumes.
+fn operation_on_volume(method: &Method, path: &[&str], asked: &Value) -> Option<&'static str> {
+    Some(match (method.as_str(), path) {
         ("POST", ["volumes"]) => "volume create",
+        ("POST", ["volumes", _, _, "wipe"]) => "volume wipe",
         ("PATCH", ["volumes", _, _]) if asked["size_bytes"].is_u64() => "volume resize",
         ("PATCH", ["volumes", _, _]) if asked["name"].is_string() => "volume rename",
         ("PATCH", ["volumes", _, _]) => "volume set",

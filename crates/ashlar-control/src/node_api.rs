@@ -5,9 +5,9 @@ use futures_util::future::BoxFuture;
 use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
-    IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive,
-    RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
+    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
+    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -67,6 +67,11 @@ pub trait NodeApi: Send + Sync + 'static {
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.
     fn destroy_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
+    /// Closes a pool, takes its label off its drives, and begins to erase them.
+    fn destroy_and_erase_pool(&self, pool: String, consent: Consent)
+    -> Answer<'_, Vec<DriveErase>>;
+    /// The drives that are being erased, and those that were.
+    fn drive_erases(&self) -> Answer<'_, Vec<DriveErase>>;
     /// Gives a pool another name.
     fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool>;
     /// Changes what an operator has chosen for a pool.
@@ -141,6 +146,8 @@ pub trait NodeApi: Send + Sync + 'static {
         request: ChangeVolume,
         consent: Consent,
     ) -> Answer<'_, Volume>;
+    /// Erases all that a volume holds.
+    fn wipe_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, Volume>;
     /// Deletes a volume.
     fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()>;
     /// Lets hosts see a volume.

@@ -24,6 +24,7 @@ use crate::types::{
 
 use crate::watch::Watcher;
 
+mod erases;
 mod events;
 mod iostat;
 mod volumes;
@@ -89,6 +90,7 @@ fn of_node() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(restore_label))
         .routes(routes!(volumes::volumes, volumes::create_volume))
         .routes(routes!(volumes::volume, volumes::change_volume, volumes::delete_volume))
+        .routes(routes!(volumes::wipe_volume))
         .routes(routes!(volumes::allow))
         .routes(routes!(volumes::deny))
         .routes(routes!(iostat::iostat))
@@ -101,6 +103,8 @@ fn of_pools() -> OpenApiRouter<Arc<dyn NodeApi>> {
         .routes(routes!(pools, create_pool))
         .routes(routes!(import_pool))
         .routes(routes!(pool, change_pool, destroy_pool))
+        .routes(routes!(erases::destroy_and_erase_pool))
+        .routes(routes!(erases::drive_erases))
         .routes(routes!(export_pool))
         .routes(routes!(rename_pool))
         .routes(routes!(start_scrub, stop_scrub))

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 mod drives;
+mod erase;
 mod events;
 mod health;
 mod iostat;
@@ -15,6 +16,7 @@ mod trim;
 mod verify;
 
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
+pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
 pub use iostat::{
@@ -316,6 +318,8 @@ pub struct Volume {
     pub compression: String,
     /// Hosts may not write.
     pub write_protected: bool,
+    /// The largest write that hosts are told is atomic; 0: they are told of none.
+    pub atomic_write_bytes: u64,
     /// When it was made: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -462,6 +466,10 @@ pub struct ChangeVolume {
     /// `auto`.
     #[serde(default)]
     pub compression: Option<String>,
+    /// The largest write that hosts are told is atomic: a power of two from 4096 to 262144, and not
+    /// more than the pool writes as one; 0: they are told of none.
+    #[serde(default)]
+    pub atomic_write_bytes: Option<u64>,
 }
 
 /// Hosts to allow or deny.

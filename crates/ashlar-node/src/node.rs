@@ -7,9 +7,9 @@ use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Compression, NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::{
-    AccessChange, DriveReading, DriveReport, Given, Gone, HeldDrive, KnownPool, Measured,
-    NewVolume, Node, NodeError, Nsid, Opening, Order, PoolActivity, PoolRecord, PoolReport,
-    Removal, Scope, SettingsChange, Table, VolumeName, VolumeReport,
+    AccessChange, AtomicWrites, DriveErase, DriveReading, DriveReport, Given, Gone, HeldDrive,
+    KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order, PoolActivity,
+    PoolRecord, PoolReport, Removal, Scope, SettingsChange, Table, VolumeName, VolumeReport,
 };
 use futures_util::future::BoxFuture;
 
@@ -73,6 +73,8 @@ asked_of_the_node! {
     fn close_pool(pool: &'a str) -> Result<PoolUuid, NodeError>;
     fn close_all() -> Vec<(String, NodeError)>;
     fn destroy_pool(pool: &'a str) -> Result<PoolUuid, NodeError>;
+    fn destroy_and_erase_pool(pool: &'a str) -> Result<PoolUuid, NodeError>;
+    fn drive_erases() -> Result<Vec<DriveErase>, Gone>;
 
     fn inspect_drive(spec: String) -> Result<DriveReading, NodeError>;
     fn prepare_spare(pool: &'a str, spec: String, force: bool) -> Result<(), NodeError>;
@@ -103,6 +105,10 @@ asked_of_the_node! {
     fn set_compression(
         pool: &'a str, name: String, compression: Compression
     ) -> Result<VolumeReport, NodeError>;
+    fn set_atomic(
+        pool: &'a str, name: String, atomic: AtomicWrites
+    ) -> Result<VolumeReport, NodeError>;
+    fn wipe_volume(pool: &'a str, name: String) -> Result<VolumeReport, NodeError>;
     fn change_access(
         pool: &'a str, name: String, change: AccessChange
     ) -> Result<VolumeReport, NodeError>;

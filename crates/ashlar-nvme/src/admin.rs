@@ -22,6 +22,8 @@ pub mod opcode {
     pub const KEEP_ALIVE: u8 = 0x18;
     /// Format NVM.
     pub const FORMAT_NVM: u8 = 0x80;
+    /// Sanitize.
+    pub const SANITIZE: u8 = 0x84;
     /// Set a feature of ScaleFlux's drives: see [`crate::log::scaleflux`].
     pub const SCALEFLUX_SET_FEATURE: u8 = 0xd5;
     /// Get one.
@@ -82,6 +84,47 @@ pub struct FormatNvm {
     pub secure_erase: u8,
 }
 
+/// Sanitize (Base 2.1, section 5.1.22).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sanitize(
+    /// Command dword 10.
+    pub u32,
+);
+
+/// What a Sanitize is to do (SANACT).
+pub mod sanitize_action {
+    /// Leave the failure of an earlier one behind.
+    pub const EXIT_FAILURE: u8 = 1;
+    /// Erase by the means of the media.
+    pub const BLOCK_ERASE: u8 = 2;
+    /// Write a pattern over everything.
+    pub const OVERWRITE: u8 = 3;
+    /// Change the keys.
+    pub const CRYPTO_ERASE: u8 = 4;
+}
+
+impl Sanitize {
+    /// SANACT.
+    pub const fn action(self) -> u8 {
+        (self.0 & 7) as u8
+    }
+
+    /// AUSE: a failure may be left behind without another Sanitize.
+    pub const fn is_unrestricted(self) -> bool {
+        self.0 & 1 << 3 != 0
+    }
+
+    /// NDAS: the blocks are to stay allocated.
+    pub const fn keeps_allocated(self) -> bool {
+        self.0 & 1 << 9 != 0
+    }
+
+    /// EMVS: the media are to be read afterwards, to verify them.
+    pub const fn enters_verification(self) -> bool {
+        self.0 & 1 << 10 != 0
+    }
+}
+
 /// An admin command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AdminCommand {
@@ -120,6 +163,8 @@ pub enum AdminCommand {
     KeepAlive,
     /// Formats a namespace.
     Format(FormatNvm),
+    /// Erases all namespaces.
+    Sanitize(Sanitize),
     /// Reads a setting of ScaleFlux's drives.
     GetScaleFluxFeature {
         /// Which.
@@ -168,6 +213,7 @@ impl AdminCommand {
             },
             opcode::KEEP_ALIVE => AdminCommand::KeepAlive,
             opcode::FORMAT_NVM => AdminCommand::Format(parse_format(sqe)),
+            opcode::SANITIZE => AdminCommand::Sanitize(Sanitize(sqe.cdw(10))),
             opcode::SCALEFLUX_GET_FEATURE => {
                 AdminCommand::GetScaleFluxFeature { feature: sqe.cdw(10) }
             }
@@ -199,6 +245,7 @@ impl AdminCommand {
                 sqe.set_cdw(10, u32::from(queue_id) | u32::from(cid.0) << 16);
             }
             AdminCommand::Format(format) => put_format(&mut sqe, &format),
+            AdminCommand::Sanitize(sanitize) => sqe.set_cdw(10, sanitize.0),
             AdminCommand::GetScaleFluxFeature { feature } => sqe.set_cdw(10, feature),
             AdminCommand::SetScaleFluxFeature { feature, value } => {
                 sqe.set_cdw(10, feature);
@@ -220,6 +267,7 @@ impl AdminCommand {
             AdminCommand::Abort { .. } => opcode::ABORT,
             AdminCommand::KeepAlive => opcode::KEEP_ALIVE,
             AdminCommand::Format(_) => opcode::FORMAT_NVM,
+            AdminCommand::Sanitize(_) => opcode::SANITIZE,
             AdminCommand::GetScaleFluxFeature { .. } => opcode::SCALEFLUX_GET_FEATURE,
             AdminCommand::SetScaleFluxFeature { .. } => opcode::SCALEFLUX_SET_FEATURE,
         }

@@ -20,6 +20,8 @@ pub enum EventKind {
     Smart,
     /// Notice.
     Notice,
+    /// I/O command specific status.
+    CommandSpecific,
 }
 
 impl AsyncEvent {
@@ -42,12 +44,20 @@ impl AsyncEvent {
         log_page: crate::log::page::DISCOVERY,
     };
 
+    /// A sanitize has ended.
+    pub const SANITIZE_COMPLETED: AsyncEvent = AsyncEvent {
+        kind: EventKind::CommandSpecific,
+        information: 0x01,
+        log_page: crate::log::page::SANITIZE_STATUS,
+    };
+
     /// Dword 0 of the answer.
     pub const fn result(self) -> u32 {
         let kind = match self.kind {
             EventKind::Error => 0,
             EventKind::Smart => 1,
             EventKind::Notice => 2,
+            EventKind::CommandSpecific => 6,
         };
         kind | (self.information as u32) << 8 | (self.log_page as u32) << 16
     }
@@ -58,6 +68,7 @@ impl AsyncEvent {
             0 => EventKind::Error,
             1 => EventKind::Smart,
             2 => EventKind::Notice,
+            6 => EventKind::CommandSpecific,
             _ => return None,
         };
         Some(AsyncEvent { kind, information: (result >> 8) as u8, log_page: (result >> 16) as u8 })

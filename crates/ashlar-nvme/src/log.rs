@@ -4,6 +4,7 @@ mod discovery;
 mod effects;
 mod error;
 mod health;
+mod sanitize;
 pub mod scaleflux;
 
 pub use discovery::{
@@ -13,6 +14,7 @@ pub use discovery::{
 pub use effects::{CommandEffects, EffectsLog, command_effects, feature_effects};
 pub use error::{ERROR_LOG_VERSION, ErrorLogEntry, transport_type};
 pub use health::{FirmwareSlotLog, SmartLog, critical_warning};
+pub use sanitize::{NO_ESTIMATE, NO_SANITIZE_PROGRESS, SanitizeStatusLog, sanitize_status};
 
 /// Log page identifiers.
 pub mod page {
@@ -36,6 +38,8 @@ pub mod page {
     pub const MANAGEMENT_EFFECTS: u8 = 0x13;
     /// Discovery.
     pub const DISCOVERY: u8 = 0x70;
+    /// Sanitize Status.
+    pub const SANITIZE_STATUS: u8 = 0x81;
 }
 
 /// Most namespaces of the changed namespace list; one more, and it says only that many have

@@ -71,6 +71,10 @@ codes! {
     KEEP_ALIVE_EXPIRED = 0, 0x19;
     /// Keep Alive Timeout Invalid.
     KEEP_ALIVE_INVALID = 0, 0x1a;
+    /// Sanitize Failed.
+    SANITIZE_FAILED = 0, 0x1c;
+    /// Sanitize In Progress.
+    SANITIZE_IN_PROGRESS = 0, 0x1d;
     /// Namespace is Write Protected.
     WRITE_PROTECTED = 0, 0x20;
     /// Atomic Write Unit Exceeded.

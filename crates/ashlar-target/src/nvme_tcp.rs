@@ -49,6 +49,7 @@ mod newcomers;
 mod output;
 mod portal;
 mod registry;
+mod sanitize;
 mod shared_nqn;
 mod signal;
 mod status;

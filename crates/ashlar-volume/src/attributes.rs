@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use ashlar_block::VolumeUuid;
 use ashlar_store::format::codec::{Malformed, Reader, Writer};
-use ashlar_store::format::fields::{FieldsError, Kept, put_field, put_kept, take_fields};
+use ashlar_store::format::fields::{CRITICAL, FieldsError, Kept, put_field, put_kept, take_fields};
 
+use crate::atomic::AtomicWrites;
 use crate::door::{AccessList, HostNqn, Nsid};
 use crate::name::VolumeName;
 
@@ -26,6 +27,9 @@ pub const HOSTS_MAX: usize = 256;
 /// | 6 | 1 | 1: every host may see it |
 /// | 7 | 1 | 1: write protected |
 /// | 8 | 1 … 223 | NQN of a host that may see it; once for each |
+/// | 9 | 4 | bytes of the largest write that hosts are told is atomic, 0 for none; as many as the store writes as one if it is not there |
+/// | 10, critical | 1 | an erase goes on, and nothing is to be read before its end: 1 by Format or an operator, 2 by Sanitize |
+/// | 11 | 1 | 1: the last Sanitize of it is done |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attributes {
     /// Unique in its pool.
@@ -42,8 +46,26 @@ pub struct Attributes {
     pub write_protected: bool,
     /// Unix seconds.
     pub made_at: u64,
+    /// What hosts are told of the atomicity of writes.
+    pub atomic: AtomicWrites,
+    /// An erase that goes on: a start goes on with it.
+    pub erase: Option<EraseKind>,
+    /// A host has had it sanitized.
+    pub is_sanitized: bool,
     /// What a newer version has added.
     pub kept: Kept,
+}
+
+/// Who must not pass over it: who does not know it would serve what is to be gone.
+const ERASE: u16 = CRITICAL | 10;
+
+/// Why a volume is being erased.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EraseKind {
+    /// A Format with a secure erase, or an operator's wipe.
+    Wipe = 1,
+    /// A host has all that it sees sanitized.
+    Sanitize = 2,
 }
 
 /// What has been read so far.
@@ -57,6 +79,9 @@ struct Read {
     any_host: bool,
     write_protected: bool,
     hosts: BTreeSet<HostNqn>,
+    atomic: AtomicWrites,
+    erase: Option<EraseKind>,
+    is_sanitized: bool,
 }
 
 impl Attributes {
@@ -74,6 +99,15 @@ impl Attributes {
             hosts
                 .iter()
                 .for_each(|host| put_field(&mut w, 8, |w| w.bytes(host.as_str().as_bytes())));
+        }
+        if let Some(bytes) = self.atomic.stored() {
+            put_field(&mut w, 9, |w| w.u32(bytes));
+        }
+        if let Some(kind) = self.erase {
+            put_field(&mut w, ERASE, |w| w.u8(kind as u8));
+        }
+        if self.is_sanitized {
+            put_field(&mut w, 11, |w| w.u8(1));
         }
         put_kept(&mut w, &self.kept);
         w.0
@@ -100,6 +134,9 @@ impl Attributes {
             },
             write_protected: read.write_protected,
             made_at: read.made_at,
+            atomic: read.atomic,
+            erase: read.erase,
+            is_sanitized: read.is_sanitized,
             kept,
         })
     }
@@ -119,6 +156,15 @@ impl Read {
                 let host = HostNqn::new(text(r)?).map_err(|_| r.malformed())?;
                 self.hosts.insert(host);
             }
+            9 => {
+                let bytes = r.u32()?.into();
+                self.atomic = AtomicWrites::new(bytes).map_err(|_| r.malformed())?;
+            }
+            ERASE => {
+                let kinds = [EraseKind::Wipe, EraseKind::Sanitize];
+                self.erase = Some(kinds[usize::from(one_of(r, &[1, 2])?) - 1]);
+            }
+            11 => self.is_sanitized = one_of(r, &[0, 1])? == 1,
             _ => return Ok(false),
         }
         Ok(true)

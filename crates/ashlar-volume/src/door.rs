@@ -92,11 +92,15 @@ pub struct NamespaceInfo {
     pub atomic_write_bytes_max: u32,
     /// See `atomic_write_bytes_max`.
     pub atomic_boundary_bytes: u32,
+    /// What of `atomic_write_bytes_max` hosts are told, by an operator's choice. At least a sector.
+    pub atomic_announced_bytes: u32,
     /// Hosts may not write.
     pub write_protected: bool,
     /// Its pool is open. One that is not ready keeps its place among the host's namespaces, and its
     /// volume answers [`ashlar_block::Cause::NotReady`].
     pub is_ready: bool,
+    /// How far the last sanitize of it is.
+    pub sanitize: SanitizeState,
     /// Changes with every change of this record: lets a front end tell what to report.
     pub generation: u64,
     /// Who may see it. Shared: a host may ask for a thousand namespaces at once.
@@ -191,7 +195,27 @@ impl std::ops::AddAssign for SpaceFigures {
 pub struct FormatRequest {
     /// 512 or 4096.
     pub lba_bytes: u32,
+    /// Also over a crash nothing of what it held is ever read again once this has begun, and what
+    /// was counted of it begins anew.
+    pub is_erase: bool,
 }
+
+/// How far NVMe's Sanitize of a volume is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SanitizeState {
+    /// There was none.
+    #[default]
+    Never,
+    /// It goes on, and nobody reads or writes.
+    UnderWay,
+    /// It has failed, and nobody reads or writes.
+    Failed,
+    /// It is done.
+    Done,
+}
+
+/// All of what a sanitize has to do, as its progress counts it.
+pub const SANITIZE_WHOLE: u16 = u16::MAX;
 
 /// One volume. Offsets and lengths are in bytes and multiples of the namespace's `lba_bytes`; the
 /// front end has checked nothing else. A method that has returned `Ok` has done what it says
@@ -283,6 +307,28 @@ pub trait Door: Clone + 'static {
         nsid: Nsid,
         request: FormatRequest,
     ) -> impl Future<Output = Result<(), IoError>>;
+
+    /// Erases all namespaces that `host` sees, which nobody else may see, at once: nobody reads or
+    /// writes any of them before all are erased. `progress` is told how far that is, of
+    /// [`SANITIZE_WHOLE`]; the first time once it has begun, which a start would go on with.
+    ///
+    /// # Errors
+    /// Before `progress` was told anything: all is as it was. Afterwards: the namespaces concerned
+    /// are [`SanitizeState::Failed`].
+    fn sanitize(
+        &self,
+        host: &HostNqn,
+        progress: impl FnMut(u16),
+    ) -> impl Future<Output = Result<(), IoError>> {
+        let _ = (host, progress);
+        std::future::ready(Err(ashlar_block::Cause::WriteProtected.into()))
+    }
+
+    /// Lets `host` read and write what a sanitize has failed to erase.
+    fn exit_sanitize_failure(&self, host: &HostNqn) -> impl Future<Output = Result<(), IoError>> {
+        let _ = host;
+        std::future::ready(Ok(()))
+    }
 
     /// Sets or clears NVMe write protection of a namespace, durably.
     fn set_write_protected(

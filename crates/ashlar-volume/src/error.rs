@@ -106,6 +106,15 @@ pub enum NodeError {
         /// The pool.
         pool: String,
     },
+    /// A drive of a pool that was destroyed is being erased.
+    #[error(
+        "{spec}: it is being erased, because its pool was destroyed with --secure: try again once \
+         that is done"
+    )]
+    BeingErased {
+        /// The drive.
+        spec: String,
+    },
     /// A drive is one that a pool of this daemon has lost.
     #[error(
         "{spec}: it is {drive} of pool '{pool}', which has lost it: `ashlar drive return \
@@ -282,6 +291,36 @@ pub enum NodeError {
     ShrinksProtected {
         /// The volume, as POOL/NAME.
         volume: String,
+    },
+    /// A pool takes no writes.
+    #[error("pool '{pool}' is read-only: {why}")]
+    ReadOnly {
+        /// The pool.
+        pool: String,
+        /// Why.
+        why: String,
+    },
+    /// All data would be lost, and nothing of it may be written to.
+    #[error(
+        "volume '{volume}' is write protected, and to wipe it would lose its data: `ashlar volume \
+         set {volume} --write-protect off` allows that"
+    )]
+    WipesProtected {
+        /// The volume, as POOL/NAME.
+        volume: String,
+    },
+    /// Hosts would be told that more is atomic than the pool writes as one.
+    #[error(
+        "pool '{pool}' writes at most {most} as one, because its chunks are small, and {bytes} was \
+         asked for: choose a power of two up to that, or off"
+    )]
+    AtomicAbove {
+        /// The pool.
+        pool: String,
+        /// What was asked for.
+        bytes: ByteSize,
+        /// What can be.
+        most: ByteSize,
     },
     /// A change does not fit who may see a volume.
     #[error("volume '{volume}': {why}")]

@@ -131,10 +131,11 @@ impl Gate {
         self.take(Some(cause)).await
     }
 
-    /// What those are told who would enter while somebody has the volume alone, if they are not to
-    /// wait.
+    /// What those are told who would enter while somebody has the volume alone, or the gate is
+    /// closed, if they are not to wait.
     pub fn refusal(&self) -> Option<Cause> {
-        self.state.borrow().refusal
+        let state = self.state.borrow();
+        state.closed.or(state.refusal)
     }
 
     async fn take(&self, refusal: Option<Cause>) -> Alone<'_> {
@@ -168,6 +169,11 @@ impl Gate {
             state.epochs.push_back(0);
         }
         Some(state.first_epoch + state.epochs.len() as u64 - 2)
+    }
+
+    /// Opens it again where it was closed for `cause` last, and not for another one since.
+    pub fn reopen(&self, cause: Cause) {
+        self.change(|state| state.closed = state.closed.filter(|closed| *closed != cause));
     }
 
     /// Lets nothing in from now on; what waits to enter is told `cause`. `None` opens it again.

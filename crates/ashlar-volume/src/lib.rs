@@ -5,6 +5,7 @@
 //! | `door` | what a front end may ask of volumes |
 //! | `store_volume` | one volume over its store; `gate` and `ranges` keep its operations apart |
 //! | `attributes` | what the store keeps with a volume, byte by byte |
+//! | `atomic` | what hosts are told of the atomicity of its writes |
 //! | `reactor_pools` | the pools of one reactor |
 //! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
@@ -17,6 +18,7 @@
 
 mod access;
 mod activity;
+mod atomic;
 mod attributes;
 mod dispatcher;
 mod door;
@@ -38,11 +40,12 @@ mod table;
 pub use access::AccessChange;
 pub use activity::{DriveActivity, Measured, PoolActivity, Scope, VolumeActivity};
 pub use ashlar_block::place::{is_at, path_of};
-pub use attributes::{Attributes, HOSTS_MAX};
+pub use atomic::{AtomicWrites, InvalidAtomic};
+pub use attributes::{Attributes, EraseKind, HOSTS_MAX};
 pub use dispatcher::{Dispatcher, Gone};
 pub use door::{
     AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid,
-    SpaceFigures, SubsystemInfo, VolumeIo,
+    SANITIZE_WHOLE, SanitizeState, SpaceFigures, SubsystemInfo, VolumeIo,
 };
 pub use drive_provider::{
     DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect,
@@ -53,8 +56,9 @@ pub use name::VolumeName;
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use reactor_pools::{
-    CreateRequest, DriveReading, Given, KnownPool, NewVolume, OpenRequest, Opening, OpeningStage,
-    ReactorPools, Removal, StoppedPool, check_volume_size,
+    CreateRequest, DriveErase, DriveReading, EraseMethod, EraseOutcome, Given, KnownPool,
+    NewVolume, OpenRequest, Opening, OpeningStage, ReactorPools, Removal, StoppedPool,
+    check_volume_size,
 };
 pub use report::{
     DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport,

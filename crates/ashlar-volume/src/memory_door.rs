@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use ashlar_block::{Cause, IoError, Notify, VolumeUuid, wait_for};
 
 use crate::door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo,
-    VolumeIo,
+    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SANITIZE_WHOLE,
+    SanitizeState, SubsystemInfo, VolumeIo,
 };
 pub use volume::MemoryVolume;
 
@@ -111,6 +111,8 @@ impl MemoryDoor {
             used_bytes: 0,
             atomic_write_bytes_max: ATOMIC_WRITE_BYTES_MAX,
             atomic_boundary_bytes: ATOMIC_BOUNDARY_BYTES,
+            atomic_announced_bytes: ATOMIC_WRITE_BYTES_MAX,
+            sanitize: SanitizeState::Never,
             write_protected: false,
             is_ready: true,
             generation,
@@ -146,6 +148,15 @@ impl MemoryDoor {
         volume.resize(info.size_bytes);
         state.count_change();
         Ok(())
+    }
+
+    fn set_sanitize(&self, nsid: Nsid, sanitize: SanitizeState, refusal: Option<Cause>) {
+        let volume = self.state().namespaces.get(&nsid).map(|(_, volume)| volume.clone());
+        if let Some(volume) = volume {
+            volume.refuse_with(refusal);
+        }
+        // It may have been removed meanwhile.
+        let _ = self.change(nsid, |info| info.sanitize = sanitize);
     }
 
     /// Changes the figures for SMART logs.
@@ -219,6 +230,35 @@ impl Door for MemoryDoor {
             .ok_or(Cause::NoSuchVolume)?;
         volume.clear().await?;
         self.change(nsid, |info| info.lba_bytes = request.lba_bytes)
+    }
+
+    async fn sanitize(&self, host: &HostNqn, mut progress: impl FnMut(u16)) -> Result<(), IoError> {
+        let nsids: Vec<Nsid> = self.namespaces(host).iter().map(|info| info.nsid).collect();
+        let refusal = Some(Cause::Sanitizing);
+        nsids.iter().for_each(|nsid| self.set_sanitize(*nsid, SanitizeState::UnderWay, refusal));
+        progress(0);
+        let mut failed = None;
+        for nsid in &nsids {
+            let Some(volume) = self.with_namespace(host, *nsid, |_, volume| volume.clone()) else {
+                continue;
+            };
+            failed = failed.or(volume.clear().await.err());
+        }
+        let (state, refusal) = match &failed {
+            None => (SanitizeState::Done, None),
+            Some(_) => (SanitizeState::Failed, Some(Cause::SanitizeFailed)),
+        };
+        progress(SANITIZE_WHOLE);
+        nsids.iter().for_each(|nsid| self.set_sanitize(*nsid, state, refusal));
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn exit_sanitize_failure(&self, host: &HostNqn) -> Result<(), IoError> {
+        let of_failed = self.namespaces(host).into_iter();
+        for info in of_failed.filter(|info| info.sanitize == SanitizeState::Failed) {
+            self.set_sanitize(info.nsid, SanitizeState::Never, None);
+        }
+        Ok(())
     }
 
     async fn set_write_protected(

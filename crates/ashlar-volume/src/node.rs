@@ -20,7 +20,7 @@ use crate::dispatcher::{Dispatcher, Gone};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::reactor_pools::{
-    CreateRequest, DriveReading, Given, KnownPool, OpenRequest, Opening, ReactorPools,
+    CreateRequest, DriveErase, DriveReading, Given, KnownPool, OpenRequest, Opening, ReactorPools,
 };
 use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::table::{ReactorIndex, Table};
@@ -382,8 +382,31 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// [`NodeError`].
     pub async fn destroy_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.destroy_pool(uuid).await }).await?;
+        self.at_pool(at, |home, uuid| async move { home.destroy_pool(uuid, false).await }).await?;
         Ok(at.uuid)
+    }
+
+    /// The same, and begins to erase the drives.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn destroy_and_erase_pool(&self, pool: &str) -> Result<PoolUuid, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, |home, uuid| async move { home.destroy_pool(uuid, true).await }).await?;
+        Ok(at.uuid)
+    }
+
+    /// The drives that are being erased, and the last ones that were.
+    ///
+    /// # Errors
+    /// [`Gone`].
+    pub async fn drive_erases(&self) -> Result<Vec<DriveErase>, Gone> {
+        let mut all = Vec::new();
+        for reactor in 0..self.dispatcher.reactors() {
+            let of_reactor = |home: Rc<ReactorPools<B>>| async move { home.drive_erases() };
+            all.extend(self.dispatcher.call(ReactorIndex(reactor), of_reactor).await?);
+        }
+        Ok(all)
     }
 
     /// Looks what a drive is and holds.

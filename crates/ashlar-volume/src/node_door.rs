@@ -18,11 +18,12 @@ use bytes::Bytes;
 
 use crate::dispatcher::Dispatcher;
 use crate::door::{
-    Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo, VolumeIo,
+    Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SANITIZE_WHOLE,
+    SanitizeState, SubsystemInfo, VolumeIo,
 };
 use crate::drive_provider::DriveProvider;
 use crate::fuse::PoolWorld;
-use crate::node::activity::of_volumes;
+use crate::node::activity::{of_volumes, reset};
 use crate::reactor_pools::{PoolVolume, ReactorPools};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
@@ -140,6 +141,31 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
         visible.map(|namespace| namespace.place).ok_or_else(|| Cause::NoSuchVolume.into())
     }
 
+    /// Where all volumes live that `host` may see.
+    fn places(&self, host: &HostNqn) -> Vec<Place> {
+        let view = self.view();
+        let is_seen = |namespace: &&Namespace<B, C>| namespace.info.borrow().access.allows(host);
+        view.namespaces.values().filter(is_seen).map(|namespace| namespace.place).collect()
+    }
+
+    /// Has all of these volumes refused to `host`, or none of them.
+    async fn begin_sanitize(&self, host: &HostNqn, places: &[Place]) -> Result<(), IoError> {
+        for (begun, place) in places.iter().copied().enumerate() {
+            let host = host.clone();
+            let refused = self.at_home(place, move |home| home.begin_sanitize(place, host)).await;
+            let Err(error) = refused else { continue };
+            for place in places[..begun].iter().copied() {
+                let cancelled = self.at_home(place, move |home| home.cancel_sanitize(place)).await;
+                if let Err(error) = cancelled {
+                    let volume = place.volume.0;
+                    tracing::error!(volume, %error, "a volume stays refused that is not sanitized");
+                }
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+
     async fn at_home<M, F>(&self, place: Place, make: M) -> Result<(), IoError>
     where
         M: FnOnce(Rc<ReactorPools<B>>) -> F + Send + 'static,
@@ -213,8 +239,43 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
         nsid: Nsid,
         request: FormatRequest,
     ) -> Result<(), IoError> {
+        let volume = self.visible(host, Some(nsid));
         let (place, host) = (self.place(host, nsid)?, host.clone());
-        self.at_home(place, move |home| home.format_volume(place, host, request.lba_bytes)).await
+        self.at_home(place, move |home| home.format_volume(place, host, request)).await?;
+        if request.is_erase {
+            reset(&self.inner.dispatcher, volume).await;
+        }
+        Ok(())
+    }
+
+    async fn sanitize(&self, host: &HostNqn, mut progress: impl FnMut(u16)) -> Result<(), IoError> {
+        let (volumes, places) = (self.visible(host, None), self.places(host));
+        self.begin_sanitize(host, &places).await?;
+        progress(0);
+        let all = places.len();
+        let mut failed = None;
+        for (place, done) in places.iter().copied().zip(1..) {
+            let erased = self.at_home(place, move |home| home.run_sanitize(place)).await;
+            failed = failed.or(erased.err());
+            progress((u64::from(SANITIZE_WHOLE) * done / all as u64) as u16);
+        }
+        // One that has failed is not there any more, and stays refused.
+        for place in places {
+            let ended = self.at_home(place, move |home| home.end_sanitize(place)).await;
+            failed = failed.or(ended.err());
+        }
+        reset(&self.inner.dispatcher, volumes).await;
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn exit_sanitize_failure(&self, host: &HostNqn) -> Result<(), IoError> {
+        let of_failed = self.namespaces(host).into_iter();
+        let failed = of_failed.filter(|info| info.sanitize == SanitizeState::Failed);
+        for nsid in failed.map(|info| info.nsid) {
+            let (place, host) = (self.place(host, nsid)?, host.clone());
+            self.at_home(place, move |home| home.forgo_sanitize(place, host)).await?;
+        }
+        Ok(())
     }
 
     async fn set_write_protected(

@@ -9,8 +9,8 @@ use ashlar_block::{AlignedBuf, Cause, IoError, VolumeUuid};
 use bytes::Bytes;
 
 use crate::door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SubsystemInfo,
-    VolumeIo,
+    AccessList, Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SanitizeState,
+    SubsystemInfo, VolumeIo,
 };
 
 /// Sectors of the volume, in bytes.
@@ -48,6 +48,8 @@ impl<V> PlainDoor<V> {
             used_bytes: 0,
             atomic_write_bytes_max: ATOMIC_WRITE_BYTES_MAX,
             atomic_boundary_bytes: ATOMIC_BOUNDARY_BYTES,
+            atomic_announced_bytes: ATOMIC_WRITE_BYTES_MAX,
+            sanitize: SanitizeState::Never,
             write_protected: false,
             is_ready: true,
             generation: 1,

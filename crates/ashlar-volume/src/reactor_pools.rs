@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ashlar_block::latency::Meter;
-use ashlar_block::{Cause, Device, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, VolumeUuid};
+use ashlar_block::{Cause, DriveId, DriveUuid, Nanos, PoolUuid, VolumeId, VolumeUuid};
 use ashlar_store::{DriveCondition, DriveStatus, FailError, Opened, Store};
 use futures_util::future::{Either, join_all, select};
 use futures_util::lock::{Mutex, MutexGuard};
@@ -16,15 +16,18 @@ use crate::drive_provider::{DriveFacts, DriveProvider, ProvidedDrive};
 use crate::error::NodeError;
 use crate::fuse::PoolWorld;
 use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
-use crate::store_volume::StoreVolume;
+use crate::store_volume::{Erasing, StoreVolume};
 use crate::table::{Place, ReactorIndex, Row, Table};
+use destroy::Erases;
 use notes::Notes;
 use open_volume::OpenVolume;
 use volumes::namespace_info;
 
 mod activity;
 mod create;
+mod destroy;
 mod elsewhere;
+mod erasing;
 mod members;
 mod notes;
 mod open;
@@ -38,6 +41,7 @@ mod volumes;
 mod watch;
 
 pub use create::{CreateRequest, DriveReading};
+pub use destroy::{DriveErase, EraseMethod, EraseOutcome};
 pub use open::{Given, KnownPool, OpenRequest};
 pub use opening::{Opening, OpeningStage};
 pub use stopped::StoppedPool;
@@ -48,6 +52,9 @@ type PoolStore<B> = Store<PoolWorld<<B as DriveProvider>::World>>;
 /// A volume of it.
 pub(crate) type PoolVolume<B> = StoreVolume<PoolWorld<<B as DriveProvider>::World>>;
 
+/// An erase of it.
+type PoolErasing<B> = Erasing<PoolWorld<<B as DriveProvider>::World>>;
+
 /// The pools of one reactor, and what they need of it. Stays on its reactor.
 pub struct ReactorPools<B: DriveProvider> {
     index: ReactorIndex,
@@ -57,6 +64,8 @@ pub struct ReactorPools<B: DriveProvider> {
     pools: Rc<RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>>,
     /// What hosts do by connections of this reactor, wherever the volumes live.
     meters: RefCell<BTreeMap<VolumeUuid, Rc<Meter>>>,
+    /// Drives that are being erased, and the last ones that were.
+    erases: Rc<RefCell<Erases>>,
     /// Hears of pools that a fault in Ashlar itself has stopped.
     told: Rc<dyn Fn(StoppedPool)>,
 }
@@ -100,6 +109,8 @@ struct OpenPool<B: DriveProvider> {
     /// Drives whose label is being taken off, because they are no members any more.
     parting: RefCell<Vec<String>>,
     volumes: RefCell<BTreeMap<VolumeId, OpenVolume<B>>>,
+    /// Those that are being sanitized.
+    erasing: RefCell<BTreeMap<VolumeId, Rc<PoolErasing<B>>>>,
     /// It is being closed: nothing is told of it any more, though its store still works.
     is_leaving: Cell<bool>,
     /// Held over each change to the volumes, so that two of them never pass each other.
@@ -123,6 +134,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             table,
             pools: Rc::default(),
             meters: RefCell::default(),
+            erases: Rc::default(),
             told: Rc::new(told),
         })
     }
@@ -156,7 +168,8 @@ impl<B: DriveProvider> ReactorPools<B> {
     /// All drives that the pools of this reactor have open and that are there: another drive may be
     /// by now where one was that is not.
     pub fn held(&self) -> Vec<HeldDrive> {
-        self.of_pools(|pool| pool.held(&self.provider)).concat()
+        let of_pools = self.of_pools(|pool| pool.held(&self.provider)).concat();
+        of_pools.into_iter().chain(self.erases.borrow().held()).collect()
     }
 
     /// What has to be remembered of a pool.
@@ -298,41 +311,6 @@ impl<B: DriveProvider> ReactorPools<B> {
             Order::Stop => pool.store.stop_rebalance().await?,
         }
         Ok(())
-    }
-
-    /// Closes a pool and makes its drives no pool's: what it held is lost.
-    ///
-    /// # Errors
-    /// The drives that could not be wiped.
-    pub async fn destroy_pool(&self, uuid: PoolUuid) -> Result<(), NodeError> {
-        let pool = self.pool(uuid)?;
-        pool.unless_it_hangs(pool.store.holds()).await;
-        pool.is_not_taken()?;
-        drop(pool);
-        let pool = self.take_pool(uuid).await?;
-        if let Err(error) = pool.store.close().await {
-            tracing::warn!(pool = pool.name(), %error, "closing the pool before it is destroyed");
-        }
-        pool.is_not_taken()?;
-        let members = pool.drives.take();
-        let wipe = async |member: &PoolDrive<B::Device>| {
-            // The pool has been handed back: another machine may have opened it since.
-            self.check_not_elsewhere([&member.drive]).await?;
-            // A copy of its label may be at the end of a drive that has become larger.
-            self.wipe(&member.drive, member.drive.device.size_bytes()).await?;
-            self.wipe(&member.drive, member.pool_bytes).await
-        };
-        let wiped = members.iter().map(wipe);
-        let failed = join_all(wiped).await.into_iter().filter_map(Result::err);
-        let failed: Vec<String> = failed.map(|error| error.to_string()).collect();
-        if failed.is_empty() {
-            return Ok(());
-        }
-        let why = format!(
-            "the pool is gone, but these drives may carry its label still, which ashlar drive label-clear takes off: {}",
-            failed.join("; ")
-        );
-        Err(NodeError::Drive(why))
     }
 
     /// Takes a pool out of service: nobody sees it any more, and nothing of its volumes is under

@@ -55,13 +55,17 @@ pub struct HeldDrive {
     pub drive: String,
     /// The pool does without it.
     pub is_lost: bool,
+    /// The pool was destroyed, and the drive is being erased.
+    pub is_being_erased: bool,
 }
 
 impl HeldDrive {
     /// What is said to whoever wants to take the drive, and names it so.
     pub fn refuses(&self, spec: &str) -> NodeError {
         let (spec, pool, drive) = (spec.to_owned(), self.pool.clone(), self.drive.clone());
-        if self.is_lost {
+        if self.is_being_erased {
+            NodeError::BeingErased { spec }
+        } else if self.is_lost {
             NodeError::LostByPool { spec, drive, pool }
         } else {
             NodeError::DriveOfPool { spec, pool }
@@ -197,6 +201,8 @@ pub struct VolumeReport {
     pub access: AccessList,
     /// Hosts may not write.
     pub write_protected: bool,
+    /// Bytes of the largest write that hosts are told is atomic; 0: they are told of none.
+    pub atomic_write_bytes: u32,
     /// Unix seconds.
     pub made_at: u64,
     /// How its blocks are stored from now on.

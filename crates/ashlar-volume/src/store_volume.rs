@@ -14,6 +14,10 @@ use crate::door::VolumeIo;
 use crate::gate::Gate;
 use crate::ranges::{Mode, Ranges};
 
+mod erasing;
+
+pub(crate) use erasing::Erasing;
+
 const BLOCK: u64 = BLOCK_BYTES as u64;
 /// Bytes that a verify has in memory at a time.
 const VERIFY_BYTES: u64 = 1 << 20;
@@ -54,8 +58,10 @@ struct Core<W: World> {
     writing: Ranges,
     size_bytes: Cell<u64>,
     write_protected: Cell<bool>,
-    /// It is being formatted.
+    /// It is being formatted or erased.
     formatting: Cell<bool>,
+    /// An erase has failed, and goes on at the next start.
+    erase_failed: Cell<bool>,
     attributes: RefCell<Attributes>,
     changing_attributes: Mutex<()>,
 }
@@ -133,10 +139,13 @@ impl<W: World> StoreVolume<W> {
             size_bytes: Cell::new(blocks * BLOCK),
             write_protected: Cell::new(attributes.write_protected),
             formatting: Cell::new(false),
+            erase_failed: Cell::new(false),
             attributes: RefCell::new(attributes),
             changing_attributes: Mutex::default(),
         };
-        StoreVolume { core: Rc::new(core) }
+        let volume = StoreVolume { core: Rc::new(core) };
+        volume.refuse_if_being_erased();
+        volume
     }
 
     /// The same, for who may outlive the pool.
@@ -222,6 +231,7 @@ impl<W: World> StoreVolume<W> {
     pub(crate) fn begin_format(&self) -> Result<Formatting<W>, IoError> {
         self.check_writable()?;
         self.check_changeable()?;
+        self.check_not_erased()?;
         self.core.formatting.set(true);
         Ok(Formatting(self.clone()))
     }
@@ -229,7 +239,7 @@ impl<W: World> StoreVolume<W> {
     /// Refuses changes while it is being formatted: they would wait for the end of that, and others
     /// of the pool behind them.
     pub(crate) fn check_changeable(&self) -> Result<(), IoError> {
-        if self.core.formatting.get() { Err(Cause::Formatting.into()) } else { Ok(()) }
+        if self.core.formatting.get() { Err(self.why_changing().into()) } else { Ok(()) }
     }
 
     /// Deletes it: nothing is let in any more, what is under way ends, and then it is gone. After
@@ -240,6 +250,7 @@ impl<W: World> StoreVolume<W> {
         let deleted = core.store.delete_volume(core.id).await;
         if deleted.is_err() {
             core.gate.close(None);
+            self.refuse_if_being_erased();
         }
         deleted
     }

@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use ashlar_block::ByteSize;
 use ashlar_store::Compression;
+use ashlar_volume::AtomicWrites;
 use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
+mod drive;
 mod health;
 mod iostat;
 mod pool;
 mod room;
 mod tips;
 
+pub use drive::DriveCommand;
 pub use health::HealthArguments;
 pub use iostat::IostatArguments;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
@@ -87,6 +90,18 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     let time = seconds.or_else(|| humantime::parse_duration(text).ok());
     let time = time.filter(|time| !time.is_zero());
     time.ok_or_else(|| format!("'{text}' is no time to wait: write 30s, 5m, 500ms or off"))
+}
+
+/// Bytes that hosts are told are atomic; 0 for none, which is written as off alone.
+fn parse_atomic(text: &str) -> Result<u64, String> {
+    if text == "off" {
+        return Ok(0);
+    }
+    let bytes = text.parse::<ByteSize>().map_err(|error| error.to_string())?.0;
+    if bytes == 0 {
+        return Err("to tell hosts of no atomic writes, write off".to_owned());
+    }
+    AtomicWrites::new(bytes).map(|_| bytes).map_err(|error| error.to_string())
 }
 
 fn parse_event_number(text: &str) -> Result<u64, String> {
@@ -270,90 +285,6 @@ pub struct DemoArguments {
     pub once: bool,
 }
 
-/// About drives.
-#[derive(Subcommand, Debug)]
-pub enum DriveCommand {
-    /// List the drives of all pools
-    #[command(after_help = "Example:\n  ashlar drive list")]
-    List,
-    /// Show what a drive is and holds
-    #[command(after_help = "Examples:
-  ashlar drive show tank/drive-2
-  ashlar drive show -e tank/drive-2
-  ashlar drive show /dev/nvme1n1
-  ashlar drive show file:/d/0.img")]
-    Show {
-        /// The drive: its path, or POOL/DRIVE of an open pool
-        drive: String,
-        /// Also what the drive says of its health; a member of an open pool, as of its last answer
-        #[arg(short, long)]
-        extended: bool,
-    },
-    /// Give a drive of a pool up, as if it had been pulled: Ashlar rebuilds its data on the others
-    #[command(
-        after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes"
-    )]
-    Fail {
-        /// POOL/DRIVE, as ashlar pool show names it, or its path
-        drive: String,
-        /// Also if the pool cannot read data without it
-        #[arg(long)]
-        force: bool,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Return a lost drive to its pool: Ashlar restores what the drive has missed
-    ///
-    /// A pool that has lost more drives than its level survives takes no writes. Once enough of
-    /// them are back, this opens the pool anew, with all drives that are there; until then the pool
-    /// stays as it is.
-    ///
-    /// Otherwise the drive gets a new number, which the command prints. The old number still names
-    /// the drive until Ashlar has restored what it missed. Its path (tank//dev/nvme5n1) names it
-    /// under any number: use the path in scripts.
-    #[command(after_help = "Examples:
-  ashlar drive return tank/drive-2
-  ashlar drive return tank//dev/nvme5n1
-  ashlar drive return tank/drive-2 --at /dev/nvme5n1")]
-    Return {
-        /// POOL/DRIVE, as ashlar pool show names it, or its old path
-        drive: String,
-        /// Its path now, if that has changed
-        #[arg(long, value_name = "DRIVE")]
-        at: Option<String>,
-    },
-    /// Restore the labels of drives whose ends were overwritten, for example by a partition table
-    ///
-    /// Writes the label at both ends of each drive again, from the copy inside the drive. What was
-    /// written there instead, a partition table for example, is lost; the pool's data are not
-    /// touched. Opens no pool: ashlar pool import does that.
-    #[command(after_help = "Examples:
-  ashlar drive label-restore /dev/nvme1n1
-  ashlar drive label-restore file:/d/0.img
-  ashlar drive label-restore /dev/nvme{1,2,3}n1 --yes")]
-    LabelRestore {
-        /// The drives
-        #[arg(required = true)]
-        drives: Vec<String>,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Take a pool's label off a drive that no open pool uses
-    #[command(after_help = "Example:\n  ashlar drive label-clear /dev/nvme1n1 --yes")]
-    LabelClear {
-        /// The drive
-        drive: String,
-        /// Also if it holds something that is not Ashlar's
-        #[arg(long)]
-        force: bool,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-    },
-}
-
 /// About volumes.
 #[derive(Subcommand, Debug)]
 pub enum VolumeCommand {
@@ -426,22 +357,47 @@ pub enum VolumeCommand {
         /// Its new name
         name: String,
     },
-    /// Set how a volume's blocks are stored, or its write protection, which hosts can set, too
-    #[command(after_help = "Examples:
+    /// Change what a volume is: how its blocks are stored, its write protection, which hosts can set,
+    /// too, and what hosts are told of atomic writes
+    #[command(
+        group = ArgGroup::new("change").required(true).multiple(true),
+        after_help = "Examples:
   ashlar volume set tank/v0 --compression zstd:5
   ashlar volume set tank/v0 --write-protect off
-  ashlar volume set tank/v0 --write-protect on --yes")]
-    #[command(group(ArgGroup::new("what").required(true).multiple(true)))]
+  ashlar volume set tank/v0 --write-protect on --yes
+  ashlar volume set tank/v0 --atomic 16KiB
+  ashlar volume set tank/v0 --atomic off"
+    )]
     Set {
         /// POOL/NAME
         volume: String,
         /// Whether the writes of hosts fail
-        #[arg(long, value_enum, value_name = "on|off", group = "what")]
+        #[arg(long, value_enum, value_name = "on|off", group = "change")]
         write_protect: Option<Switch>,
         /// How blocks are stored from now on: none, lz4, zstd, zstd:1 to zstd:19, or auto
-        #[arg(long, value_name = "CODEC", group = "what")]
+        #[arg(long, value_name = "CODEC", group = "change")]
         compression: Option<Compression>,
+        /// The largest write that hosts are told is atomic, a power of two from 4KiB to 256KiB, or
+        /// off. Ashlar writes as much as ever as one
+        #[arg(long, value_name = "SIZE|off", group = "change", value_parser = parse_atomic,
+            allow_hyphen_values = true)]
+        atomic: Option<u64>,
         /// Do not ask before writes of connected hosts fail
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Erase all that a volume holds, and what was counted of it; the volume stays
+    #[command(after_help = "Examples:
+  ashlar volume wipe tank/v0
+  ashlar volume wipe tank/v0 --yes
+From its beginning on nothing that the volume held can be read through Ashlar
+any more, also after a crash, and its space comes back. The bytes lie on the
+drives until Ashlar writes there again, or until drives that take discards have
+been told (autotrim).")]
+    Wipe {
+        /// POOL/NAME
+        volume: String,
+        /// Do not ask
         #[arg(long)]
         yes: bool,
     },

@@ -103,6 +103,9 @@ fn a_change_is_called_as_the_command_line_calls_it() {
     assert_eq!(called(Method::PATCH, volume, r#"{"size_bytes":4096}"#), "volume resize");
     assert_eq!(called(Method::PATCH, volume, r#"{"name":"v1"}"#), "volume rename");
     assert_eq!(called(Method::PATCH, volume, r#"{"write_protected":true}"#), "volume set");
+    assert_eq!(called(Method::PATCH, volume, r#"{"atomic_write_bytes":0}"#), "volume set");
+    assert_eq!(called(Method::POST, "/volumes/tank/v0/wipe", ""), "volume wipe");
+    assert_eq!(called(Method::POST, "/pools/tank/erase", ""), "pool destroy --secure");
     let removal = "/pools/tank/remove-drive";
     assert_eq!(called(Method::POST, removal, r#"{"cancel":true}"#), "pool remove-drive --cancel");
     assert_eq!(called(Method::POST, removal, r#"{"cancel":false}"#), "pool remove-drive");

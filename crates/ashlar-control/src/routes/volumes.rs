@@ -53,7 +53,7 @@ fn check_shows_volumes(name: &str, pools: Vec<Pool>) -> Result<(), ApiError> {
         .with_hint(format!("`ashlar pool show {name}` shows how far it is")))
 }
 
-/// Resizes or renames a volume.
+/// Changes a volume: its size, its name, its write protection, or what hosts are told of it.
 #[utoipa::path(patch, path = "/volumes/{pool}/{volume}", request_body = ChangeVolume,
     params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
     responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
@@ -65,6 +65,19 @@ pub(super) async fn change_volume(
 ) -> Answer<Volume> {
     let Body(request) = body;
     node.change_volume(pool, volume, request, consent).await.map(Json)
+}
+
+/// Erases all that a volume holds, and what was counted of it: from its beginning on nothing of
+/// that can be read through Ashlar any more, also after a crash.
+#[utoipa::path(post, path = "/volumes/{pool}/{volume}/wipe",
+    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
+    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
+pub(super) async fn wipe_volume(
+    State(node): Node,
+    Path((pool, volume)): Path<(String, String)>,
+    consent: Consent,
+) -> Answer<Volume> {
+    node.wipe_volume(pool, volume, consent).await.map(Json)
 }
 
 /// Deletes a volume: hosts lose it at once.

@@ -58,14 +58,27 @@ fn every_command_round_trips() {
     }
 }
 
+// Block erase, with an unrestricted exit, that keeps blocks allocated.
+#[test]
+fn the_bits_of_a_sanitize_are_where_the_specification_has_them() {
+    let mut sqe = AdminCommand::KeepAlive.to_sqe(Cid(1), 0);
+    sqe.opcode = 0x84;
+    sqe.set_cdw(10, 0x0000_020a);
+    let Ok(AdminCommand::Sanitize(sanitize)) = AdminCommand::parse(&sqe) else {
+        panic!("it is one")
+    };
+    assert_eq!(sanitize.action(), super::sanitize_action::BLOCK_ERASE);
+    assert!(sanitize.is_unrestricted() && sanitize.keeps_allocated());
+    assert!(!sanitize.enters_verification());
+    assert_eq!(AdminCommand::Sanitize(sanitize).to_sqe(Cid(1), 0).cdw(10), 0x0000_020a);
+}
+
 #[test]
 fn pci_only_and_unsupported_commands_are_refused() {
-    // Create and delete queues, namespace management, firmware, self test, directives, security,
-    // sanitize.
-    for opcode in [
-        0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0x84, 0xd3,
-        0xd4,
-    ] {
+    // Create and delete queues, namespace management, firmware, self test, directives, security.
+    for opcode in
+        [0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x19, 0x1a, 0x81, 0x82, 0xd3, 0xd4]
+    {
         let mut sqe = AdminCommand::KeepAlive.to_sqe(Cid(1), 0);
         sqe.opcode = opcode;
         assert_eq!(AdminCommand::parse(&sqe).unwrap_err().status, Status::INVALID_OPCODE.dnr());

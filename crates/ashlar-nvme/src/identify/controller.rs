@@ -195,6 +195,12 @@ pub mod identify_bits {
     pub const ONCS_VERIFY: u16 = 1 << 7;
     /// FUSES: Compare and Write.
     pub const FUSES_COMPARE_AND_WRITE: u16 = 1 << 0;
+    /// SANICAP: block erase.
+    pub const SANICAP_BLOCK_ERASE: u32 = 1 << 1;
+    /// SANICAP: No-Deallocate After Sanitize is not taken.
+    pub const SANICAP_NO_DEALLOCATE_INHIBITED: u32 = 1 << 29;
+    /// SANICAP: nothing is written by itself after a sanitize.
+    pub const SANICAP_NOT_MODIFIED: u32 = 1 << 30;
     /// FNA: NSID FFFFFFFFh is not accepted.
     pub const FNA_NO_BROADCAST: u8 = 1 << 3;
     /// VWC: how Flush behaves with NSID FFFFFFFFh: 11b, it flushes all namespaces. No cache is

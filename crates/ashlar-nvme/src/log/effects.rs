@@ -27,10 +27,14 @@ pub mod command_effects {
     pub const NAMESPACE_CAPABILITY: u32 = 1 << 2;
     /// CSE 1: no other command to that namespace meanwhile.
     pub const EXCLUSIVE_IN_NAMESPACE: u32 = 1 << 16;
+    /// CSE 2: no other command to any namespace meanwhile.
+    pub const EXCLUSIVE_IN_SUBSYSTEM: u32 = 2 << 16;
     /// CSP: it concerns a namespace.
     pub const SCOPE_NAMESPACE: u32 = 1 << 20;
     /// CSP: it concerns the controller.
     pub const SCOPE_CONTROLLER: u32 = 1 << 21;
+    /// CSP: it concerns the subsystem.
+    pub const SCOPE_SUBSYSTEM: u32 = 1 << 25;
 }
 
 /// Bits of an entry of Feature Identifiers Supported and Effects.

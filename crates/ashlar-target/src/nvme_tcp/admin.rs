@@ -73,9 +73,14 @@ impl<D: Door> Controller<D> {
             AdminCommand::Abort { queue_id, cid } => self.abort(ticket, queue_id, cid),
             AdminCommand::KeepAlive => ticket.succeed(),
             AdminCommand::Format(format) => self.run(self.clone().format(ticket, format)),
-            AdminCommand::GetScaleFluxFeature { feature } => vendor::get_feature(ticket, feature),
+            AdminCommand::Sanitize(command) => {
+                self.run(self.clone().sanitize(ticket, command));
+            }
+            AdminCommand::GetScaleFluxFeature { feature } => {
+                vendor::get_feature(self, ticket, feature);
+            }
             AdminCommand::SetScaleFluxFeature { feature, value } => {
-                vendor::set_feature(ticket, feature, value);
+                vendor::set_feature(self, ticket, feature, value);
             }
         }
     }
@@ -158,6 +163,7 @@ impl<D: Door> Controller<D> {
     }
 
     fn check_format(&self, nsid: Nsid, format: &FormatNvm) -> Result<FormatRequest, Rejection> {
+        self.check_not_sanitizing()?;
         let at_cdw10 =
             |status: Status| Rejection { status: status.dnr(), location: ErrorLocation::byte(40) };
         let protected = self
@@ -172,12 +178,12 @@ impl<D: Door> Controller<D> {
         if format.metadata_settings != 0 {
             return Err(at_cdw10(Status::INVALID_FORMAT));
         }
-        // SES. The store appends: what a volume held stays on the drives until its segments are
-        // reused. A host that asks for an erase must not be told that there was one.
-        if format.secure_erase != 0 {
+        const ERASE_USER_DATA: u8 = 1;
+        // SES. There are no keys that a cryptographic erase could change.
+        if format.secure_erase > ERASE_USER_DATA {
             return Err(Rejection::field(41));
         }
-        Ok(FormatRequest { lba_bytes })
+        Ok(FormatRequest { lba_bytes, is_erase: format.secure_erase == ERASE_USER_DATA })
     }
 }
 

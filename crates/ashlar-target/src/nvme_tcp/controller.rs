@@ -25,7 +25,7 @@ use super::features::Features;
 use super::registry::{Association, HostKey, drained};
 use super::target::ServiceState;
 use super::ticket::Ticket;
-use running::Running;
+use running::{Run, Running};
 
 /// CAP.TO: the longest that enabling and disabling may take, in units of 500 ms. Disabling waits
 /// for the commands that run.
@@ -114,6 +114,12 @@ impl<D: Door> Controller<D> {
             command.await;
             drop(run);
         });
+    }
+
+    /// As [`Controller::run`], for a command of which a reset and a shutdown wait for a part only:
+    /// as long as the result lives.
+    pub(super) fn begin_running(&self) -> Run {
+        self.running.begin()
     }
 
     /// A command has come by the admin queue: the host is alive.

@@ -70,7 +70,8 @@ impl EventQueue {
 /// Whether the host has asked for the event (Asynchronous Event Configuration).
 fn is_enabled(event: AsyncEvent, configuration: u32) -> bool {
     let bit = match (event.kind, event) {
-        (EventKind::Error, _) => return true,
+        // Nobody can switch these off.
+        (EventKind::Error | EventKind::CommandSpecific, _) => return true,
         (EventKind::Smart, AsyncEvent::SPARE_LOW) => event_bits::SPARE,
         (EventKind::Smart, _) => event_bits::RELIABILITY | event_bits::READ_ONLY,
         (EventKind::Notice, AsyncEvent::DISCOVERY_CHANGED) => event_bits::DISCOVERY_LOG,

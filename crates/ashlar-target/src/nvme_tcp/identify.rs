@@ -208,8 +208,16 @@ fn describe_io(data: &mut IdentifyController, in_capsule_bytes: u32) {
         | identify_bits::ONCS_VERIFY)
         .into();
     data.fused_operations = identify_bits::FUSES_COMPARE_AND_WRITE.into();
-    // Neither this nor SANICAP (zero) offers an erase: Format takes no Secure Erase Settings.
+    // AWUN, AWUPF and ACWU stay 0, one logical block: all that is true of every namespace that may
+    // ever be attached, with either sector size, for an operator may have hosts told of no more.
+    // Linux takes AWUPF where NAWUPF is 0, and admits no second controller whose AWUPF differs, so
+    // it must not follow the volumes. Each namespace says what is true of it.
+    // Format and its erase are of one namespace each, and no erase is a cryptographic one.
     data.format_attributes = identify_bits::FNA_NO_BROADCAST;
+    data.sanitize = (identify_bits::SANICAP_BLOCK_ERASE
+        | identify_bits::SANICAP_NO_DEALLOCATE_INHIBITED
+        | identify_bits::SANICAP_NOT_MODIFIED)
+        .into();
     data.volatile_write_cache = identify_bits::VWC_FLUSH_ALL;
     data.write_protection = identify_bits::NWPC_WRITE_PROTECT;
     data.command_capsule_16b = ((SQE_BYTES as u32 + in_capsule_bytes) / 16).into();
@@ -263,9 +271,10 @@ fn describe_performance(data: &mut IdentifyNamespace, info: &NamespaceInfo) {
         | namespace_bits::ATOMICS
         | namespace_bits::IDS_NOT_REUSED
         | namespace_bits::PREFERENCES;
-    data.atomic_write_normal = less_one(info.atomic_write_bytes_max);
+    data.atomic_write_normal = less_one(info.atomic_announced_bytes);
     data.atomic_write_power_fail = data.atomic_write_normal;
-    data.atomic_compare_write = data.atomic_write_normal;
+    // What an operator has hosts told of writes is no limit for Compare and Write.
+    data.atomic_compare_write = less_one(info.atomic_write_bytes_max);
     data.atomic_boundary_normal = less_one(info.atomic_boundary_bytes);
     data.atomic_boundary_power_fail = data.atomic_boundary_normal;
     data.optimal_io_boundary =
@@ -274,7 +283,12 @@ fn describe_performance(data: &mut IdentifyNamespace, info: &NamespaceInfo) {
     data.write_alignment = data.write_granularity;
     data.deallocate_granularity = data.write_granularity;
     data.deallocate_alignment = data.write_granularity;
-    data.optimal_write_size = data.atomic_write_normal;
+    data.optimal_write_size = less_one(optimal_write_bytes(info));
+}
+
+/// What the store writes as one, in whole blocks of its own: NOWS is a multiple of NPWG.
+fn optimal_write_bytes(info: &NamespaceInfo) -> u32 {
+    (info.atomic_write_bytes_max / PREFERRED_BYTES * PREFERRED_BYTES).max(PREFERRED_BYTES)
 }
 
 fn write_protection_bit(info: &NamespaceInfo) -> u8 {

@@ -22,7 +22,7 @@ use super::errors::ERROR_LOG_ENTRIES;
 use super::vendor;
 
 /// Pages of an I/O controller.
-const IO_PAGES: [u8; 12] = [
+const IO_PAGES: [u8; 13] = [
     page::SUPPORTED,
     page::ERROR,
     page::SMART,
@@ -31,6 +31,7 @@ const IO_PAGES: [u8; 12] = [
     page::EFFECTS,
     page::FEATURE_EFFECTS,
     page::MANAGEMENT_EFFECTS,
+    page::SANITIZE_STATUS,
     scaleflux::ADDITIONAL_SMART,
     scaleflux::EXTENDED_HEALTH,
     scaleflux::READ_LATENCY,
@@ -41,7 +42,7 @@ const DISCOVERY_PAGES: [u8; 3] = [page::SUPPORTED, page::ERROR, page::DISCOVERY]
 
 const CHANGES_BLOCKS: u32 = effect::SUPPORTED | effect::BLOCK_CONTENT;
 
-const ADMIN_EFFECTS: [CommandEffects; 11] = [
+const ADMIN_EFFECTS: [CommandEffects; 12] = [
     (admin_opcode::GET_LOG_PAGE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::IDENTIFY, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::ABORT, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
@@ -51,6 +52,10 @@ const ADMIN_EFFECTS: [CommandEffects; 11] = [
     (admin_opcode::KEEP_ALIVE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::SCALEFLUX_SET_FEATURE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (admin_opcode::SCALEFLUX_GET_FEATURE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
+    (
+        admin_opcode::SANITIZE,
+        CHANGES_BLOCKS | effect::EXCLUSIVE_IN_SUBSYSTEM | effect::SCOPE_SUBSYSTEM,
+    ),
     (FABRICS_OPCODE, effect::SUPPORTED | effect::SCOPE_CONTROLLER),
     (
         admin_opcode::FORMAT_NVM,
@@ -125,6 +130,7 @@ impl<D: Door> Controller<D> {
             }
             page::EFFECTS => effects_log(get.command_set),
             page::FEATURE_EFFECTS => feature_effects_log(),
+            page::SANITIZE_STATUS => self.sanitize_log(),
             page::DISCOVERY => self.discovery_log(self.service.door.generation()),
             scaleflux::ADDITIONAL_SMART => vendor::additional_smart(&self.space()),
             scaleflux::EXTENDED_HEALTH => vendor::extended_health(&self.space()),

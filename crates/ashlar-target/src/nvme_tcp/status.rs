@@ -21,6 +21,9 @@ pub(super) fn of_cause(cause: Cause, retry_delays: bool) -> Status {
         Cause::NotReady => Status::NAMESPACE_NOT_READY,
         Cause::Formatting if retry_delays => Status::FORMAT_IN_PROGRESS.retry_after(RETRY_SOON),
         Cause::Formatting => Status::FORMAT_IN_PROGRESS,
+        Cause::Sanitizing if retry_delays => Status::SANITIZE_IN_PROGRESS.retry_after(RETRY_SOON),
+        Cause::Sanitizing => Status::SANITIZE_IN_PROGRESS,
+        Cause::SanitizeFailed => Status::SANITIZE_FAILED.dnr(),
         Cause::Internal => Status::INTERNAL_ERROR,
     }
 }

@@ -21,6 +21,7 @@ use super::memory::{Budget, HostBudgets};
 use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
 use super::registry::{ConnectedHost, EndReason, Life, Registry};
+use super::sanitize::Sanitizes;
 use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
 use super::traffic::{Traffic, TrafficTotals};
@@ -49,6 +50,7 @@ pub struct Target {
 pub(super) struct TargetShared {
     pub(super) limits: Arc<Limits>,
     pub(super) registry: Registry,
+    pub(super) sanitizes: Sanitizes,
     several_reactors: bool,
     /// One reactor listens, or has tried to.
     is_listening: AtomicBool,
@@ -67,6 +69,7 @@ impl Target {
         let shared = TargetShared {
             limits: Arc::new(config.limits),
             registry: Registry::default(),
+            sanitizes: Sanitizes::default(),
             several_reactors: config.several_reactors,
             is_listening: AtomicBool::new(false),
             portals: Mutex::new(config.portals),

@@ -10,11 +10,14 @@ use ashlar_nvme::log::scaleflux::{
     AdditionalSmart, ExtendedHealth, FEATURE_ATOMIC_WRITE, LATENCY_BUCKETS, LATENCY_GROUPS,
     LatencyLog, READ_LATENCY, WRITE_LATENCY, extended_warning,
 };
+use ashlar_nvme::sqe::NSID_ALL;
 use ashlar_nvme::status::{Rejection, Status};
 use ashlar_nvme::text::ascii_padded;
 use ashlar_nvme::zerocopy::{FromZeros, IntoBytes};
-use ashlar_volume::SpaceFigures;
+use ashlar_volume::{Door, NamespaceInfo, Nsid, SpaceFigures};
 
+use super::admin::NAMESPACE_INVALID;
+use super::controller::Controller;
 use super::ticket::Ticket;
 
 const SECTOR_BYTES: u64 = 512;
@@ -85,23 +88,41 @@ pub(super) fn latency_page(took: &Histogram) -> Vec<u8> {
     log.as_bytes().to_vec()
 }
 
-/// Answers `nvme sfx get-feature`: writes are atomic.
-pub(super) fn get_feature(ticket: Ticket, feature: u32) {
-    match feature {
-        FEATURE_ATOMIC_WRITE => ticket.complete(Status::SUCCESS, 1),
-        _ => ticket.reject(Rejection::field(40)),
+/// Answers `nvme sfx get-feature`: whether hosts are told that writes are atomic.
+pub(super) fn get_feature<D: Door>(controller: &Controller<D>, ticket: Ticket, feature: u32) {
+    match is_on(controller, ticket.nsid(), feature) {
+        Ok(is_on) => ticket.complete(Status::SUCCESS, is_on.into()),
+        Err(rejection) => ticket.reject(rejection),
     }
 }
 
-/// Answers `nvme sfx set-feature`. Atomic writes stay as they are: an operator alone changes that.
-pub(super) fn set_feature(ticket: Ticket, feature: u32, value: u32) {
-    match (feature, value) {
-        (FEATURE_ATOMIC_WRITE, 0) => {
-            ticket.reject(Rejection::new(Status::FEATURE_NOT_CHANGEABLE.dnr()));
-        }
-        (FEATURE_ATOMIC_WRITE, _) => ticket.succeed(),
-        _ => ticket.reject(Rejection::field(40)),
+/// Answers `nvme sfx set-feature`. Atomic writes stay as they are: an operator alone changes what
+/// hosts are told of them.
+pub(super) fn set_feature<D: Door>(
+    controller: &Controller<D>,
+    ticket: Ticket,
+    feature: u32,
+    value: u32,
+) {
+    match is_on(controller, ticket.nsid(), feature) {
+        Ok(is_on) if is_on == (value != 0) => ticket.succeed(),
+        Ok(_) => ticket.reject(Rejection::new(Status::FEATURE_NOT_CHANGEABLE.dnr())),
+        Err(rejection) => ticket.reject(rejection),
     }
+}
+
+/// Whether a feature is on for a namespace, or for all that the host sees.
+fn is_on<D: Door>(controller: &Controller<D>, nsid: u32, feature: u32) -> Result<bool, Rejection> {
+    if feature != FEATURE_ATOMIC_WRITE {
+        return Err(Rejection::field(40));
+    }
+    let is_atomic = |info: &NamespaceInfo| info.atomic_announced_bytes > info.lba_bytes;
+    let (door, host) = (&controller.service.door, &controller.host().nqn);
+    if matches!(nsid, 0 | NSID_ALL) {
+        return Ok(door.namespaces(host).iter().all(is_atomic));
+    }
+    let is_atomic = door.with_namespace(host, Nsid(nsid), |info, _| is_atomic(info));
+    is_atomic.ok_or(NAMESPACE_INVALID)
 }
 
 #[cfg(test)]

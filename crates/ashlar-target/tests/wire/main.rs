@@ -1,6 +1,7 @@
 //! The target on real sockets, as hosts find it: one program, because linking takes long.
 
 mod admin;
+mod atomic;
 mod blktests;
 mod budget;
 mod connecting;
@@ -17,6 +18,7 @@ mod linux;
 mod not_ready;
 mod reactors;
 mod reset;
+mod sanitize;
 #[path = "../support/mod.rs"]
 mod support;
 mod teardown;

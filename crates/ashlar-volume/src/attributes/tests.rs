@@ -1,5 +1,3 @@
-use ashlar_store::format::fields::CRITICAL;
-
 use super::*;
 
 fn attributes() -> Attributes {
@@ -12,6 +10,9 @@ fn attributes() -> Attributes {
         access: AccessList::Allow(hosts.iter().map(|host| HostNqn::new(host).unwrap()).collect()),
         write_protected: true,
         made_at: 1_700_000_000,
+        atomic: AtomicWrites::UpTo(16 << 10),
+        erase: Some(EraseKind::Sanitize),
+        is_sanitized: true,
         kept: Kept::default(),
     }
 }
@@ -19,7 +20,11 @@ fn attributes() -> Attributes {
 #[test]
 fn come_back_as_they_were() {
     let any = Attributes { access: AccessList::AllowAny, lba_bytes: 4096, ..attributes() };
-    for attributes in [attributes(), any] {
+    let off = Attributes { atomic: AtomicWrites::Off, ..attributes() };
+    let most = Attributes { atomic: AtomicWrites::Most, ..attributes() };
+    let wiped = Attributes { erase: Some(EraseKind::Wipe), ..attributes() };
+    let whole = Attributes { erase: None, is_sanitized: false, ..attributes() };
+    for attributes in [attributes(), any, off, most, wiped, whole] {
         assert_eq!(Attributes::decode(&attributes.encode()), Ok(attributes));
     }
 }
@@ -27,7 +32,8 @@ fn come_back_as_they_were() {
 #[test]
 fn cut_off_within_a_field_or_without_a_name_are_an_error() {
     let bytes = attributes().encode();
-    let ends = |len: &usize| take_fields(WHAT, &bytes[..*len], |_, _| Ok(false)).is_ok();
+    let whole = |r: &mut Reader<'_>| Ok(r.bytes(r.rest().len()).map(|_| true)?);
+    let ends = |len: &usize| take_fields(WHAT, &bytes[..*len], |_, r| whole(r)).is_ok();
     for len in (0..bytes.len()).filter(|len| !ends(len)) {
         assert!(Attributes::decode(&bytes[..len]).is_err(), "{len} of {} bytes", bytes.len());
     }

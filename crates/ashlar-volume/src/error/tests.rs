@@ -61,7 +61,9 @@ fn a_drive_that_a_pool_has_lost_is_not_said_to_be_in_use() {
     let said = |is_lost| {
         let (spec, pool, drive) =
             ("file:/d/3.img".to_owned(), "tank".to_owned(), "drive-3".to_owned());
-        HeldDrive { spec: spec.clone(), pool, drive, is_lost }.refuses(&spec).to_string()
+        HeldDrive { spec: spec.clone(), pool, drive, is_lost, is_being_erased: false }
+            .refuses(&spec)
+            .to_string()
     };
     for part in
         ["file:/d/3.img: it is drive-3", "drive return tank/drive-3", "remove-drive tank drive-3"]
@@ -69,4 +71,11 @@ fn a_drive_that_a_pool_has_lost_is_not_said_to_be_in_use() {
         assert!(said(true).contains(part), "'{part}' is not in: {}", said(true));
     }
     assert_eq!(said(false), "file:/d/3.img: in use by pool 'tank' of this daemon");
+    let (spec, pool, drive) = ("file:/d/3.img".to_owned(), "tank".to_owned(), String::new());
+    let erased = HeldDrive { spec, pool, drive, is_lost: false, is_being_erased: true };
+    assert_eq!(
+        erased.refuses("file:/d/3.img").to_string(),
+        "file:/d/3.img: it is being erased, because its pool was destroyed with --secure: try \
+         again once that is done"
+    );
 }

@@ -76,7 +76,8 @@ fn a_format_empties_the_volume_and_sets_its_sector_size() {
     let door = door();
     let volume = door.add(Nsid(1), MemoryVolumeOptions::new(1 << 20));
     now(volume.write(0, Bytes::from(vec![7; 4096]))).unwrap();
-    now(door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512 })).unwrap();
+    now(door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512, is_erase: false }))
+        .unwrap();
     assert_eq!(door.namespaces(&host("a"))[0].lba_bytes, 512);
     assert_eq!(door.namespaces(&host("a"))[0].used_bytes, 0);
 }

@@ -25,6 +25,8 @@ struct State {
     size_bytes: u64,
     blocks: BTreeMap<u64, Box<[u8]>>,
     failing: Option<Cause>,
+    /// What its hosts are told while it is erased.
+    refusal: Option<Cause>,
     held: bool,
     waiting: usize,
 }
@@ -67,8 +69,13 @@ impl MemoryVolume {
     }
 
     pub(super) async fn clear(&self) -> Result<(), IoError> {
-        self.admit(0..0).await?.blocks.clear();
+        self.admit_anyway(0..0).await?.blocks.clear();
         Ok(())
+    }
+
+    /// Refuses every operation of a host at once, or none any more.
+    pub(super) fn refuse_with(&self, refusal: Option<Cause>) {
+        self.state().refusal = refusal;
     }
 
     /// Makes every operation fail with `cause` until told otherwise.
@@ -90,6 +97,12 @@ impl MemoryVolume {
 
     /// Takes the volume for one operation within `range`, once it is not held.
     async fn admit(&self, range: Range<u64>) -> Result<MutexGuard<'_, State>, IoError> {
+        let refusal = self.state().refusal;
+        refusal.map_or(Ok(()), |cause| Err(IoError::from(cause)))?;
+        self.admit_anyway(range).await
+    }
+
+    async fn admit_anyway(&self, range: Range<u64>) -> Result<MutexGuard<'_, State>, IoError> {
         if self.state().held {
             let _waiting = Waiting::new(self);
             wait_for(&self.shared.released, || (!self.state().held).then_some(())).await;

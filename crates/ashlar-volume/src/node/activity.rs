@@ -31,6 +31,21 @@ pub(crate) async fn of_volumes<B: DriveProvider, C: Dispatcher<B>>(
     Ok(all)
 }
 
+/// Counts anew what hosts do with these volumes, on all reactors that `dispatcher` reaches. One
+/// that has ended counts nothing.
+pub(crate) async fn reset<B: DriveProvider, C: Dispatcher<B>>(
+    dispatcher: &C,
+    volumes: Arc<[VolumeUuid]>,
+) {
+    for reactor in 0..dispatcher.reactors() {
+        let volumes = volumes.clone();
+        let counted = dispatcher.call(ReactorIndex(reactor), move |home| async move {
+            volumes.iter().for_each(|volume| home.reset_activity(*volume));
+        });
+        let _ = counted.await;
+    }
+}
+
 impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
     /// What goes on in the pools that are open, by name, as far as it is wanted.
     ///

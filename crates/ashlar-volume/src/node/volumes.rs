@@ -3,7 +3,9 @@
 use ashlar_store::Compression;
 
 use super::Node;
+use super::activity::reset;
 use crate::access::AccessChange;
+use crate::atomic::AtomicWrites;
 use crate::dispatcher::Dispatcher;
 use crate::door::Nsid;
 use crate::drive_provider::DriveProvider;
@@ -110,6 +112,21 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         .await
     }
 
+    /// Changes what hosts are told of the atomicity of writes.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn set_atomic(
+        &self,
+        pool: &str,
+        name: String,
+        atomic: AtomicWrites,
+    ) -> Result<VolumeReport, NodeError> {
+        let at = self.locate(pool).await?;
+        self.at_pool(at, move |home, uuid| async move { home.set_atomic(uuid, name, atomic).await })
+            .await
+    }
+
     /// Changes who may see a volume.
     ///
     /// # Errors
@@ -126,6 +143,19 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             move |home, uuid| async move { home.change_access(uuid, name, change).await },
         )
         .await
+    }
+
+    /// Erases all that a volume holds, and what was counted of it.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub async fn wipe_volume(&self, pool: &str, name: String) -> Result<VolumeReport, NodeError> {
+        let at = self.locate(pool).await?;
+        let wiped = self
+            .at_pool(at, move |home, uuid| async move { home.wipe_volume(uuid, name).await })
+            .await?;
+        reset(&self.dispatcher, [wiped.uuid].into()).await;
+        Ok(wiped)
     }
 
     /// Deletes a volume.

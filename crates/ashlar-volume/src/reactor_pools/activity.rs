@@ -49,6 +49,13 @@ impl<B: DriveProvider> ReactorPools<B> {
         all
     }
 
+    /// Counts anew what hosts do with that volume by connections of this reactor.
+    pub(crate) fn reset_activity(&self, volume: VolumeUuid) {
+        if let Some(meter) = self.meters.borrow().get(&volume) {
+            meter.reset();
+        }
+    }
+
     /// How long commands for that volume took that came by connections of this reactor.
     pub fn volume_measured(&self, volume: VolumeUuid) -> Measured {
         self.meters.borrow().get(&volume).map(|meter| measured(meter)).unwrap_or_default()

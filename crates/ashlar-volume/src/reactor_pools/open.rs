@@ -192,6 +192,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         self.table
             .put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
+        self.go_on_erasing(&pool);
         Ok(pool.record(&self.provider))
     }
 
@@ -259,6 +260,7 @@ impl<B: DriveProvider> OpenPool<B> {
             failed_at: RefCell::default(),
             parting: RefCell::default(),
             volumes: RefCell::default(),
+            erasing: RefCell::default(),
             is_leaving: Cell::new(false),
             changing: Mutex::default(),
         }

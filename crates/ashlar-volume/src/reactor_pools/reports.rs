@@ -22,6 +22,7 @@ impl<B: DriveProvider> OpenPool<B> {
                 pool: self.name(),
                 drive: format!("drive-{}", record.map_or(given.id, |record| record.drive).0),
                 is_lost: record.is_some_and(is_lost),
+                is_being_erased: false,
             }
         });
         held.collect()
@@ -105,6 +106,7 @@ impl<B: DriveProvider> OpenPool<B> {
             lba_bytes: attributes.lba_bytes,
             access: attributes.access,
             write_protected: attributes.write_protected,
+            atomic_write_bytes: attributes.atomic.shown(open.volume.atomic_write_bytes()),
             made_at: attributes.made_at,
             compression,
             usage: open.volume.usage(),

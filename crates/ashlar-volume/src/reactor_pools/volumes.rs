@@ -8,8 +8,9 @@ use ashlar_store::{Compression, VOLUME_BLOCKS_MAX, random_uuid};
 
 use super::{OpenPool, OpenVolume, PoolVolume, ReactorPools};
 use crate::access::AccessChange;
-use crate::attributes::Attributes;
-use crate::door::{AccessList, HostNqn, NamespaceInfo, Nsid};
+use crate::atomic::AtomicWrites;
+use crate::attributes::{Attributes, EraseKind};
+use crate::door::{AccessList, FormatRequest, HostNqn, NamespaceInfo, Nsid};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::name::VolumeName;
@@ -85,6 +86,9 @@ impl<B: DriveProvider> ReactorPools<B> {
             access: new.access,
             write_protected: false,
             made_at: self.world.unix_seconds(),
+            atomic: AtomicWrites::default(),
+            erase: None,
+            is_sanitized: false,
             kept: Kept::default(),
         };
         let created =
@@ -204,6 +208,32 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.report_of(volume.id())
     }
 
+    /// Changes what hosts are told of the atomicity of writes. Connected hosts hear of it.
+    ///
+    /// # Errors
+    /// [`NodeError`]; it is as it was.
+    pub async fn set_atomic(
+        &self,
+        uuid: PoolUuid,
+        name: String,
+        atomic: AtomicWrites,
+    ) -> Result<VolumeReport, NodeError> {
+        let pool = self.pool(uuid)?;
+        let _changing = pool.changing.lock().await;
+        let volume = pool.volume_to_change(&name)?;
+        pool.check_takes_writes()?;
+        let most = volume.atomic_write_bytes();
+        if let AtomicWrites::UpTo(bytes) = atomic
+            && bytes > most
+        {
+            let (bytes, most) = (ByteSize(bytes.into()), ByteSize(most.into()));
+            return Err(NodeError::AtomicAbove { pool: pool.name(), bytes, most });
+        }
+        volume.change_attributes(|attributes| Attributes { atomic, ..attributes }).await?;
+        self.publish(&pool, volume.id());
+        pool.report_of(volume.id())
+    }
+
     /// Changes who may see a volume. A host that may no longer loses it at once, and so it does
     /// while it formats the volume: one that formats again and again keeps nobody from that.
     ///
@@ -225,20 +255,25 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.report_of(volume.id())
     }
 
-    /// Discards what a volume holds and gives it sectors of `lba_bytes`, if `host` may still see it
-    /// when its turn comes. Changes to other volumes do not wait for it.
+    /// Discards or erases what a volume holds and gives it sectors of another size, if `host` may
+    /// still see it when its turn comes. Changes to other volumes do not wait for it.
     pub(crate) async fn format_volume(
         self: Rc<Self>,
         place: Place,
         host: HostNqn,
-        lba_bytes: u32,
+        request: FormatRequest,
     ) -> Result<(), IoError> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NoSuchVolume)?;
-        let formatting = {
-            let _changing = pool.changing.lock().await;
-            self.volume_for(place, &host)?.begin_format()?
-        };
-        formatting.run(lba_bytes).await?;
+        let changing = pool.changing.lock().await;
+        let volume = self.volume_for(place, &host)?;
+        if request.is_erase {
+            let erasing = volume.prepare_erase(EraseKind::Wipe)?;
+            drop(changing);
+            return self.erase(&pool, &erasing, Some(request.lba_bytes)).await;
+        }
+        let formatting = volume.begin_format()?;
+        drop(changing);
+        formatting.run(request.lba_bytes).await?;
         self.publish(&pool, place.volume);
         Ok(())
     }
@@ -262,13 +297,17 @@ impl<B: DriveProvider> ReactorPools<B> {
         Ok(())
     }
 
-    fn volume_for(&self, place: Place, host: &HostNqn) -> Result<PoolVolume<B>, IoError> {
+    pub(super) fn volume_for(
+        &self,
+        place: Place,
+        host: &HostNqn,
+    ) -> Result<PoolVolume<B>, IoError> {
         let volume = self.volume(place).filter(|volume| volume.attributes().access.allows(host));
         volume.ok_or(Cause::NoSuchVolume.into())
     }
 
     /// Tells everybody how a volume is now.
-    fn publish(&self, pool: &OpenPool<B>, id: VolumeId) {
+    pub(super) fn publish(&self, pool: &OpenPool<B>, id: VolumeId) {
         // One that leaves has been taken out of the table, and stays out.
         if pool.is_leaving.get() {
             return;
@@ -287,7 +326,7 @@ impl<B: DriveProvider> OpenPool<B> {
         volume.ok_or_else(missing)
     }
 
-    fn volume_to_change(&self, name: &str) -> Result<PoolVolume<B>, NodeError> {
+    pub(super) fn volume_to_change(&self, name: &str) -> Result<PoolVolume<B>, NodeError> {
         let volume = self.volume_named(name)?;
         volume.check_changeable()?;
         Ok(volume)
@@ -313,7 +352,7 @@ impl<B: DriveProvider> OpenPool<B> {
         is_possible.then_some(()).ok_or_else(refused)
     }
 
-    fn report_of(&self, id: VolumeId) -> Result<VolumeReport, NodeError> {
+    pub(super) fn report_of(&self, id: VolumeId) -> Result<VolumeReport, NodeError> {
         let volumes = self.volumes.borrow();
         let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: format!("{id:?}") };
         let open = volumes.get(&id).ok_or_else(missing)?;
@@ -332,6 +371,10 @@ pub(super) fn namespace_info<W: ashlar_block::World>(volume: &StoreVolume<W>) ->
         used_bytes: 0,
         atomic_write_bytes_max: volume.atomic_write_bytes(),
         atomic_boundary_bytes: ashlar_store::ATOMIC_BOUNDARY_BYTES,
+        atomic_announced_bytes: attributes
+            .atomic
+            .announced(attributes.lba_bytes, volume.atomic_write_bytes()),
+        sanitize: volume.sanitize_state(),
         write_protected: attributes.write_protected,
         is_ready: true,
         generation: 0,

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use ashlar_block::VolumeUuid;
 
 use super::*;
-use crate::door::AccessList;
+use crate::door::{AccessList, SanitizeState};
 
 const POOL: PoolUuid = PoolUuid([1; 16]);
 
@@ -52,6 +52,8 @@ fn row_of(nsid: u32, pool: u8, host: &str) -> Row {
         lba_bytes: 4096,
         used_bytes: 0,
         atomic_write_bytes_max: 4096,
+        atomic_announced_bytes: 4096,
+        sanitize: SanitizeState::Never,
         atomic_boundary_bytes: 0,
         write_protected: false,
         is_ready: true,

@@ -40,7 +40,9 @@ async fn begin_format(handles: &Handles) -> Arc<AtomicBool> {
         open(&door, 1).write(0, data()).await.unwrap();
         drives("a", 3).iter().for_each(|spec| faults_here(spec).stall());
         let format = async move {
-            door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512 }).await.unwrap();
+            door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512, is_erase: false })
+                .await
+                .unwrap();
             done.store(true, Ordering::Release);
         };
         let mut format = Box::pin(format);
@@ -94,7 +96,7 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
         let is_done = begin_format(&handles).await;
         at_door(&handles, 0, |door| async move {
             let (formatted, host) = (open(&door, 1), host("a"));
-            let request = FormatRequest { lba_bytes: 4096 };
+            let request = FormatRequest { lba_bytes: 4096, is_erase: false };
             for refused in [
                 formatted.read(0, 4096).await.map(drop),
                 formatted.write(0, data()).await,
@@ -145,7 +147,9 @@ fn a_host_that_formats_is_denied_the_volume_meanwhile_and_stays_denied() {
             sleep(Duration::from_millis(1)).await;
         }
         at_door(&handles, 0, |door| async move {
-            let again = door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 4096 }).await;
+            let again = door
+                .format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 4096, is_erase: false })
+                .await;
             assert_eq!(again.map_err(|error| error.cause), Err(Cause::NoSuchVolume));
         })
         .await;

@@ -2,6 +2,7 @@
 //! build.
 
 mod activity;
+mod erasing;
 mod formatting;
 mod new_drives;
 mod node;

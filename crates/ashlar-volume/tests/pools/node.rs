@@ -176,7 +176,9 @@ fn a_volume_is_the_same_through_every_reactor() {
             .await;
         assert_eq!(read[..], pattern(8192, 5)[..]);
         at_door(&handles, 1, |door| async move {
-            door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512 }).await.unwrap();
+            door.format(&host("a"), Nsid(1), FormatRequest { lba_bytes: 512, is_erase: false })
+                .await
+                .unwrap();
             assert_eq!(door.namespaces(&host("a"))[0].lba_bytes, 512);
             assert!(open(&door, 1).read(4096, 8192).await.unwrap().iter().all(|byte| *byte == 0));
             door.set_write_protected(&host("a"), Nsid(1), true).await.unwrap();

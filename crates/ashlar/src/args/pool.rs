@@ -293,10 +293,19 @@ the pool.")]
         yes: bool,
     },
     /// Close a pool and clear its drives' labels: all that it holds is lost
-    #[command(after_help = "Example:\n  ashlar pool destroy tank --yes")]
+    #[command(after_help = "Examples:
+  ashlar pool destroy tank --yes
+  ashlar pool destroy tank --secure --yes
+With --secure the daemon erases the drives once the pool is gone: it discards
+all of a drive that takes discards, and writes zeros over all of any other. The
+command shows how far that is, waits for it, and says which of the two was done.
+It goes on without the command, and ends with the daemon.")]
     Destroy {
         /// Its name or UUID
         pool: String,
+        /// Also erase its drives, from end to end, and wait for that
+        #[arg(long)]
+        secure: bool,
         /// Do not ask
         #[arg(long)]
         yes: bool,

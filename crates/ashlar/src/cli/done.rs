@@ -158,23 +158,53 @@ pub fn renamed(volume: &Volume, before: &str) -> String {
     )
 }
 
-/// A volume has what was asked for.
-pub fn set_volume(volume: &Volume, asked: &ChangeVolume) -> String {
-    let protection = asked.write_protected.map(|_| protection(volume).to_owned());
-    let compression = asked.compression.as_ref().map(|_| {
-        let how = &volume.compression;
-        format!("stores by '{how}' what is written from now on")
-    });
-    let said: Vec<String> = protection.into_iter().chain(compression).collect();
-    format!("volume '{}' {}", full_name(volume), said.join("; it "))
+/// A volume holds nothing any more.
+pub fn wiped(volume: &Volume) -> String {
+    format!(
+        "volume '{}' is wiped: nothing that it held can be read through Ashlar any more, and its \
+         space comes back; drives that take discards are told (autotrim)",
+        full_name(volume)
+    )
 }
 
-fn protection(volume: &Volume) -> &'static str {
-    if volume.write_protected {
-        "is write protected now, and the writes of hosts fail"
-    } else {
-        "is not write protected any more, and hosts can write to it"
+/// What was asked for has changed.
+pub fn changed(volume: &Volume, asked: &ChangeVolume) -> String {
+    let protection = asked.write_protected.map(|_| protected(volume));
+    let atomicity = asked.atomic_write_bytes.map(|_| atomic(volume));
+    let compression = asked.compression.as_ref().map(|_| compression(volume));
+    protection.into_iter().chain(compression).chain(atomicity).collect::<Vec<_>>().join("\n")
+}
+
+/// How blocks are stored has changed.
+fn compression(volume: &Volume) -> String {
+    let (name, how) = (full_name(volume), &volume.compression);
+    format!("volume '{name}' stores by '{how}' what is written from now on")
+}
+
+/// What hosts are told of atomic writes has changed.
+fn atomic(volume: &Volume) -> String {
+    let name = full_name(volume);
+    match volume.atomic_write_bytes {
+        0 => format!(
+            "hosts are told now that volume '{name}' writes single sectors atomically; connected \
+             hosts hear of it"
+        ),
+        bytes => format!(
+            "hosts are told now that volume '{name}' writes up to {} atomically; connected hosts \
+             hear of it",
+            ByteSize(bytes)
+        ),
     }
+}
+
+/// Whether hosts may write to a volume has changed.
+fn protected(volume: &Volume) -> String {
+    let how = if volume.write_protected {
+        "is write protected now; hosts read it, and their writes fail"
+    } else {
+        "is not write protected any more; hosts can write to it"
+    };
+    format!("volume '{}' {how}", full_name(volume))
 }
 
 /// Who may see a volume has changed.

@@ -23,6 +23,11 @@ impl Shown {
         Shown { done_percent, message: left.into().behind(format_args!("{done_percent:.1} %")) }
     }
 
+    /// What is done, with these words behind it.
+    pub(super) fn of(done_percent: f64, message: String) -> Self {
+        Shown { done_percent, message }
+    }
+
     /// The same with more behind it.
     pub(super) fn with(mut self, more: &str) -> Self {
         self.message.push_str(more);

@@ -370,8 +370,14 @@ pub fn volume(volume: &Volume) -> String {
         ("ratio", known(volume.compression_ratio, ratio)),
         ("compression", volume.compression.clone()),
         ("write protected", yes_or_no(volume.write_protected)),
+        ("atomic writes", atomic(volume.atomic_write_bytes)),
         ("access", access(&volume.access)),
     ])
+}
+
+/// The largest write that hosts are told is atomic.
+fn atomic(bytes: u64) -> String {
+    if bytes == 0 { "off".to_owned() } else { format!("up to {}", size(bytes)) }
 }
 
 /// Events, one after the other.

@@ -22,6 +22,7 @@ use crate::args::{
 };
 use crate::stdio::print_line;
 
+mod erase;
 mod room;
 mod show;
 mod volumes;
@@ -99,7 +100,10 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Room(command) => room::room(client, command, output).await,
         PoolCommand::Check { .. } => unreachable!("it needs no daemon"),
         PoolCommand::Export { pool, yes } => export_pool(client, &pool, yes, output).await,
-        PoolCommand::Destroy { pool, yes } => destroy_pool(client, &pool, yes, output).await,
+        PoolCommand::Destroy { pool, secure: true, yes } => {
+            erase::destroy(client, &pool, yes, output).await
+        }
+        PoolCommand::Destroy { pool, yes, .. } => destroy_pool(client, &pool, yes, output).await,
     }
 }
 

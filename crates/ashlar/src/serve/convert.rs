@@ -20,12 +20,14 @@ use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
 pub mod activity;
+mod erase;
 mod health;
 mod room;
 mod scrub;
 mod settings;
 mod verify;
 
+pub use erase::drive_erase;
 pub use health::silent;
 
 /// Bytes of a slot of a stored fragment, and of a block.
@@ -399,6 +401,7 @@ pub fn volume(report: &VolumeReport) -> Volume {
         access: access(&report.access),
         compression: report.compression.to_string(),
         write_protected: report.write_protected,
+        atomic_write_bytes: report.atomic_write_bytes.into(),
         created_at: time(report.made_at),
     }
 }

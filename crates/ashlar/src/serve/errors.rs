@@ -2,8 +2,9 @@
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{
-    Capacity, Drive, DriveOfPool, Gone, Grow, InUseElsewhere, Levels, LostByPool, NoAnswer,
-    OlderCopy, OpeningStopped, OverPromised, Shrinks, ShrinksProtected, Stopped, Trim,
+    BeingErased, Capacity, Drive, DriveOfPool, Gone, Grow, InUseElsewhere, Levels, LostByPool,
+    NoAnswer, OlderCopy, OpeningStopped, OverPromised, Shrinks, ShrinksProtected, Stopped, Trim,
+    WipesProtected,
 };
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
@@ -40,7 +41,7 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::PoolName(..) => (Conflict, "invalid_name"),
         Drive(_) | NoAnswer(_) | OlderCopy(_) => (Conflict, "drive"),
         NodeError::SameDrive(..) => (Invalid, "same_drive"),
-        DriveOfPool { .. } | LostByPool { .. } | InUseElsewhere { .. } => {
+        BeingErased { .. } | DriveOfPool { .. } | LostByPool { .. } | InUseElsewhere { .. } => {
             (Conflict, "drive_in_use")
         }
         NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
@@ -58,7 +59,10 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
         Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
-        NodeError::Size(_) | Shrinks { .. } | ShrinksProtected { .. } => code_of_resize(error),
+        NodeError::Size(_) | Shrinks { .. } => code_of_resize(error),
+        ShrinksProtected { .. } | WipesProtected { .. } => (Conflict, "write_protected"),
+        NodeError::ReadOnly { .. } => (Unavailable, "pool_read_only"),
+        NodeError::AtomicAbove { .. } => (Invalid, "invalid_atomic"),
         NodeError::NoZstd { .. } => (Conflict, "no_zstd"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
@@ -70,7 +74,6 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
 fn code_of_resize(error: &NodeError) -> (ErrorKind, &'static str) {
     match error {
         Shrinks { .. } => (Conflict, "shrinks"),
-        ShrinksProtected { .. } => (Conflict, "write_protected"),
         _ => (Invalid, "invalid_size"),
     }
 }
@@ -112,6 +115,7 @@ fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
         Cause::Internal => (ErrorKind::Internal, "internal"),
         Cause::OutOfRange => (ErrorKind::Invalid, "invalid_size"),
         Cause::Formatting => (ErrorKind::Conflict, "volume_formatting"),
+        Cause::Sanitizing | Cause::SanitizeFailed => (ErrorKind::Conflict, "volume_sanitizing"),
         Cause::NoSuchVolume => (ErrorKind::NotFound, "no_such_volume"),
         _ => (ErrorKind::Unavailable, "pool_failed"),
     }

@@ -10,7 +10,9 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use ashlar_block::{PoolUuid, VolumeId, VolumeUuid};
-use ashlar_volume::{AccessList, HOSTS_MAX, HostNqn, NamespaceInfo, Nsid, PoolNamespace};
+use ashlar_volume::{
+    AccessList, HOSTS_MAX, HostNqn, NamespaceInfo, Nsid, PoolNamespace, SanitizeState,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -48,7 +50,13 @@ pub struct NamespaceState {
     lba_bytes: u32,
     atomic_write_bytes: u32,
     atomic_boundary_bytes: u32,
+    /// Where hosts are told less than `atomic_write_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    atomic_announced_bytes: Option<u32>,
     write_protected: bool,
+    /// Its last sanitize is done (true), or is to go on (false).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sanitized: Option<bool>,
     /// Those that may see it; null: every host.
     hosts: Option<Vec<String>>,
 }
@@ -103,19 +111,28 @@ impl NamespaceState {
             lba_bytes: info.lba_bytes,
             atomic_write_bytes: info.atomic_write_bytes_max,
             atomic_boundary_bytes: info.atomic_boundary_bytes,
+            atomic_announced_bytes: (info.atomic_announced_bytes != info.atomic_write_bytes_max)
+                .then_some(info.atomic_announced_bytes),
             write_protected: info.write_protected,
+            sanitized: match info.sanitize {
+                SanitizeState::Never => None,
+                SanitizeState::UnderWay | SanitizeState::Failed => Some(false),
+                SanitizeState::Done => Some(true),
+            },
             hosts,
         }
     }
 
     /// As hosts see it until its pool is open; none if no namespace can be so.
     pub fn namespace(&self) -> Option<PoolNamespace> {
+        let announced = self.atomic_announced_bytes.unwrap_or(self.atomic_write_bytes);
         let can_be = matches!(self.lba_bytes, 512 | 4096)
             && self.size_bytes >= u64::from(self.lba_bytes)
             && self.size_bytes.is_multiple_of(self.lba_bytes.into())
             && [self.atomic_write_bytes, self.atomic_boundary_bytes]
                 .iter()
-                .all(|bytes| *bytes >= self.lba_bytes);
+                .all(|bytes| *bytes >= self.lba_bytes)
+            && (self.lba_bytes..=self.atomic_write_bytes).contains(&announced);
         if !can_be {
             return None;
         }
@@ -127,8 +144,14 @@ impl NamespaceState {
             used_bytes: 0,
             atomic_write_bytes_max: self.atomic_write_bytes,
             atomic_boundary_bytes: self.atomic_boundary_bytes,
+            atomic_announced_bytes: announced,
             write_protected: self.write_protected,
             is_ready: false,
+            sanitize: match self.sanitized {
+                None => SanitizeState::Never,
+                Some(false) => SanitizeState::UnderWay,
+                Some(true) => SanitizeState::Done,
+            },
             generation: 0,
             access: self.access()?.into(),
         };

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveInfo, FailDrive, Host, ImportPool,
-    IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive, RemoveDrive,
-    RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
+    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
+    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 use ashlar_control::{
     Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning,
@@ -33,6 +33,7 @@ use opening::Openers;
 mod activity;
 mod changes;
 mod consent;
+mod erases;
 mod health;
 mod labels;
 mod namespaces;
@@ -326,6 +327,18 @@ impl NodeApi for ServedNode {
         self.change(move |node| async move { node.destroy_pool(pool, consent).await })
     }
 
+    fn destroy_and_erase_pool(
+        &self,
+        pool: String,
+        consent: Consent,
+    ) -> Answer<'_, Vec<DriveErase>> {
+        self.change(move |node| async move { node.destroy_and_erase_pool(pool, consent).await })
+    }
+
+    fn drive_erases(&self) -> Answer<'_, Vec<DriveErase>> {
+        Box::pin(self.shared.drive_erases())
+    }
+
     fn rename_pool(&self, pool: String, request: RenamePool) -> Answer<'_, Pool> {
         self.change(|node| async move { node.rename_pool(pool, request).await })
     }
@@ -452,6 +465,10 @@ impl NodeApi for ServedNode {
         self.change(
             move |node| async move { node.change_volume(pool, volume, request, consent).await },
         )
+    }
+
+    fn wipe_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.wipe_volume(pool, volume, consent).await })
     }
 
     fn delete_volume(&self, pool: String, volume: String, consent: Consent) -> Answer<'_, ()> {

@@ -16,7 +16,9 @@ use ashlar_drive::DriveSpec;
 use ashlar_node::identity;
 use ashlar_raid::Level;
 use ashlar_store::{Compression, NewPool, PRIO_MAX, WantedCapacity};
-use ashlar_volume::{AccessChange, AccessList, HOSTS_MAX, HostNqn, NewVolume, SettingsChange};
+use ashlar_volume::{
+    AccessChange, AccessList, AtomicWrites, HOSTS_MAX, HostNqn, NewVolume, SettingsChange,
+};
 
 use super::finder::path_of;
 
@@ -134,6 +136,11 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
     timeout.map_or(Ok(()), |seconds| {
         Err(format!("io-timeout of {seconds} s cannot be: choose 2 to 3600 s, or 0 for none"))
     })
+}
+
+/// What hosts are to be told of the atomicity of writes.
+pub fn atomic(bytes: u64) -> Result<AtomicWrites, ApiError> {
+    AtomicWrites::new(bytes).map_err(|error| invalid("invalid_atomic", error))
 }
 
 /// What volume is to be made.

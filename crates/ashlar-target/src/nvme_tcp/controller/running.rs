@@ -13,7 +13,7 @@ pub(super) struct Running {
 }
 
 /// One of them, until dropped.
-pub(super) struct Run(Rc<Running>);
+pub(in crate::nvme_tcp) struct Run(Rc<Running>);
 
 impl Running {
     /// Counts another one.

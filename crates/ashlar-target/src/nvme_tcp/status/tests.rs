@@ -14,6 +14,8 @@ fn every_cause_has_its_status() {
         (Cause::NoSuchVolume, 0x400b),
         (Cause::NotReady, 0x0082),
         (Cause::Formatting, 0x0084),
+        (Cause::Sanitizing, 0x001d),
+        (Cause::SanitizeFailed, 0x401c),
         (Cause::Internal, 0x0006),
     ];
     for (cause, bits) in golden {

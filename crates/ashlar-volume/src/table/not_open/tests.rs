@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ashlar_block::VolumeUuid;
 
 use super::*;
-use crate::door::{AccessList, Nsid, SubsystemInfo};
+use crate::door::{AccessList, Nsid, SanitizeState, SubsystemInfo};
 
 const TANK: PoolUuid = PoolUuid([1; 16]);
 const OTHER: PoolUuid = PoolUuid([2; 16]);
@@ -26,6 +26,8 @@ fn namespace(nsid: u32, size_bytes: u64) -> PoolNamespace {
         lba_bytes: 4096,
         used_bytes: 0,
         atomic_write_bytes_max: 1 << 18,
+        atomic_announced_bytes: 1 << 18,
+        sanitize: SanitizeState::Never,
         atomic_boundary_bytes: 1 << 20,
         write_protected: false,
         is_ready: true,

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use ashlar_block::check_name;
 use ashlar_control::types::{ChangeVolume, CreateVolume, Latency, NameHosts, Status, Volume};
+use ashlar_store::Compression;
 use hyper::Method;
 use serde::Serialize;
 
@@ -34,21 +35,13 @@ pub(super) async fn run(
             let request = ChangeVolume { size_bytes: Some(size.0), ..ChangeVolume::default() };
             set(client, &volume, &request, yes, output, done::resized).await
         }
-        VolumeCommand::Rename { volume, name } => {
-            check_name(&name)?;
-            let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
-            set(client, &volume, &request, false, output, |after| done::renamed(after, &volume))
-                .await
+        VolumeCommand::Rename { volume, name } => rename(client, &volume, name, output).await,
+        VolumeCommand::Set { volume, write_protect, compression, atomic, yes } => {
+            let request = change_of(write_protect, compression, atomic);
+            let said = |after: &Volume| done::changed(after, &request);
+            set(client, &volume, &request, yes, output, said).await
         }
-        VolumeCommand::Set { volume, write_protect, compression, yes } => {
-            let request = ChangeVolume {
-                write_protected: write_protect.map(|switch| switch == Switch::On),
-                compression: compression.map(|compression| compression.to_string()),
-                ..ChangeVolume::default()
-            };
-            set(client, &volume, &request, yes, output, |after| done::set_volume(after, &request))
-                .await
-        }
+        VolumeCommand::Wipe { volume, yes } => wipe(client, &volume, yes, output).await,
         VolumeCommand::Delete { volume, yes } => delete(client, &volume, yes, output).await,
         VolumeCommand::Allow { volume, hosts, only, yes } => {
             change_access(client, &volume, "allow", &NameHosts { hosts, only }, yes, output).await
@@ -84,6 +77,32 @@ async fn show(client: &Client, volume: &str, extended: bool, output: Output) -> 
     print(output, &Extended { volume, took }, |shown| {
         format!("{}\n\n{}", tables::volume(&shown.volume), tables::latency(&shown.took))
     })
+}
+
+async fn rename(client: &Client, volume: &str, name: String, output: Output) -> anyhow::Result<()> {
+    check_name(&name)?;
+    let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
+    set(client, volume, &request, false, output, |after| done::renamed(after, volume)).await
+}
+
+fn change_of(
+    write_protect: Option<Switch>,
+    compression: Option<Compression>,
+    atomic: Option<u64>,
+) -> ChangeVolume {
+    ChangeVolume {
+        write_protected: write_protect.map(|switch| switch == Switch::On),
+        compression: compression.map(|compression| compression.to_string()),
+        atomic_write_bytes: atomic,
+        ..ChangeVolume::default()
+    }
+}
+
+async fn wipe(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {
+    let path = path_of(volume)?;
+    let send = async |query| client.ask(Method::POST, &format!("{path}/wipe{query}")).await;
+    let volume: Volume = consent::sent(yes, send).await?;
+    print(output, &volume, done::wiped)
 }
 
 async fn delete(client: &Client, volume: &str, yes: bool, output: Output) -> anyhow::Result<()> {

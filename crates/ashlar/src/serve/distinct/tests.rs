@@ -2,7 +2,7 @@ use super::*;
 
 fn held(spec: &str, is_lost: bool) -> Named {
     let (pool, drive) = ("tank".to_owned(), "drive-2".to_owned());
-    Named::held(&HeldDrive { spec: spec.to_owned(), pool, drive, is_lost })
+    Named::held(&HeldDrive { spec: spec.to_owned(), pool, drive, is_lost, is_being_erased: false })
 }
 
 fn said(one: &Named, other: &Named, overlap: Overlap) -> String {

@@ -19,6 +19,8 @@ fn namespace(nsid: u32, access: AccessList) -> PoolNamespace {
         used_bytes: 77,
         atomic_write_bytes_max: 1 << 18,
         atomic_boundary_bytes: 1 << 20,
+        atomic_announced_bytes: 1 << (18 - nsid),
+        sanitize: SanitizeState::Done,
         write_protected: nsid == 2,
         is_ready: true,
         generation: 5,
@@ -111,6 +113,8 @@ fn what_cannot_be_a_namespace_is_none() {
         NamespaceState { size_bytes: 513, ..good.clone() },
         NamespaceState { atomic_write_bytes: 0, ..good.clone() },
         NamespaceState { atomic_boundary_bytes: 0, ..good.clone() },
+        NamespaceState { atomic_announced_bytes: Some(256), ..good.clone() },
+        NamespaceState { atomic_announced_bytes: Some(1 << 19), ..good.clone() },
         NamespaceState { hosts: Some(vec!["no name".to_owned()]), ..good.clone() },
     ];
     for state in bad {

@@ -444,24 +444,6 @@ impl Shared {
         let report = self.node.rebalance(&pool, order).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
-
-    pub(super) async fn destroy_pool(
-        &self,
-        pool: String,
-        consent: Consent,
-    ) -> Result<(), ApiError> {
-        let _changing = self.turn_to_change(&pool).await?;
-        let report = self.node.report(&pool).await.map_err(api_error)?;
-        self.consent_to_destroy(consent, &report)?;
-        let uuid = report.status.uuid;
-        let destroyed = self.node.destroy_pool(&pool).await.map_err(api_error);
-        self.finder.look_again();
-        if destroyed.is_err() && self.node.report(&uuid.to_string()).await.is_ok() {
-            return destroyed.map(drop);
-        }
-        self.forget(&uuid.to_string());
-        destroyed.map(drop)
-    }
 }
 
 /// Refuses to export what could not be imported: memory is given back as its pool is closed. One

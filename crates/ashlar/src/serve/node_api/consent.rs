@@ -36,16 +36,18 @@ impl Shared {
         &self,
         consent: Consent,
         pool: &PoolReport,
+        erases: bool,
     ) -> Result<(), ApiError> {
         let name = &pool.status.name;
         consent.check(|| {
+            let erased = if erases { ", and its drives are erased" } else { "" };
             let volumes = pool.volumes.iter().map(|volume| volume.name.clone()).collect();
             let held = match pool.volumes.is_empty() {
                 true => "it has no volumes".to_owned(),
                 false => format!("its volumes are {}", named(volumes)),
             };
             format!(
-                "destroying pool '{name}' loses everything in it: {held}. {}",
+                "destroying pool '{name}' loses everything in it{erased}: {held}. {}",
                 self.users(&pool.volumes)
             )
         })
@@ -82,6 +84,21 @@ impl Shared {
         consent.check(|| {
             format!(
                 "deleting volume '{pool}/{name}' loses all that it holds. {}",
+                self.users([volume])
+            )
+        })
+    }
+
+    pub(super) fn consent_to_wipe(
+        &self,
+        consent: Consent,
+        volume: &VolumeReport,
+    ) -> Result<(), ApiError> {
+        let VolumeReport { pool, name, .. } = volume;
+        consent.check(|| {
+            format!(
+                "wiping volume '{pool}/{name}' loses all that it holds, and what was counted of \
+                 it; the volume stays. {}",
                 self.users([volume])
             )
         })

@@ -2,7 +2,9 @@
 
 use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
 use ashlar_control::{ApiError, Consent, ErrorKind};
-use ashlar_volume::{AccessChange, AccessList, NodeError, VolumeReport, check_volume_size};
+use ashlar_volume::{
+    AccessChange, AccessList, NodeError, PoolReport, VolumeReport, check_volume_size,
+};
 
 use super::super::errors::api_error;
 use super::super::{convert, requests};
@@ -35,6 +37,7 @@ impl Shared {
         let new_name = request.name.as_deref().map(str::parse).transpose();
         let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
         let compression = request.compression.as_deref().map(requests::compression).transpose()?;
+        let atomic = request.atomic_write_bytes.map(requests::atomic).transpose()?;
         self.check_available(&pool).await?;
         let mut report = None;
         let before = self.volume_report(&pool, &volume).await?;
@@ -45,6 +48,10 @@ impl Shared {
         }
         if let Some(compression) = compression {
             let set = self.node.set_compression(&pool, volume.clone(), compression).await;
+            report = Some(set.map_err(api_error)?);
+        }
+        if let Some(atomic) = atomic {
+            let set = self.node.set_atomic(&pool, volume.clone(), atomic).await;
             report = Some(set.map_err(api_error)?);
         }
         if let Some(bytes) = request.size_bytes {
@@ -59,7 +66,7 @@ impl Shared {
             ApiError::new(
                 ErrorKind::Invalid,
                 "nothing_to_change",
-                "no name, size, compression or write protection is given",
+                "no name, size, compression, write protection or atomic write size is given",
             )
         };
         report.as_ref().map(convert::volume).ok_or_else(nothing)
@@ -80,6 +87,22 @@ impl Shared {
             self.consent_to_protect(consent, before, is_protected)?;
         }
         request.size_bytes.map_or(Ok(()), |bytes| self.consent_to_resize(consent, before, bytes))
+    }
+
+    pub(super) async fn wipe_volume(
+        &self,
+        pool: String,
+        volume: String,
+        consent: Consent,
+    ) -> Result<Volume, ApiError> {
+        self.check_available(&pool).await?;
+        let report = self.volume_report(&pool, &volume).await?;
+        // Nobody is asked whether data may be lost that stay.
+        let of_pool = self.node.report(&pool).await.map_err(api_error)?;
+        check_wipe(&of_pool, &report).map_err(api_error)?;
+        self.consent_to_wipe(consent, &report)?;
+        let wiped = self.node.wipe_volume(&pool, volume).await.map_err(api_error)?;
+        Ok(convert::volume(&wiped))
     }
 
     pub(super) async fn delete_volume(
@@ -144,6 +167,18 @@ impl Shared {
         };
         report.volumes.iter().find(|found| found.name == volume).cloned().ok_or_else(missing)
     }
+}
+
+/// Refuses to wipe what cannot be written to.
+fn check_wipe(pool: &PoolReport, volume: &VolumeReport) -> Result<(), NodeError> {
+    let VolumeReport { pool: name, name: volume_name, .. } = volume;
+    if let Some(why) = pool.read_only() {
+        return Err(NodeError::ReadOnly { pool: name.clone(), why });
+    }
+    if volume.write_protected {
+        return Err(NodeError::WipesProtected { volume: format!("{name}/{volume_name}") });
+    }
+    Ok(())
 }
 
 /// Refuses a size before anybody is asked whether what lies beyond it may be lost.
