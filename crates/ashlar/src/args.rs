@@ -357,8 +357,8 @@ pub enum VolumeCommand {
         /// Its new name
         name: String,
     },
-    /// Change what a volume is: how its blocks are stored, its write protection, which hosts can set,
-    /// too, and what hosts are told of atomic writes
+    /// Change what a volume is: how its blocks are stored, its write protection, which hosts can
+    /// set, too, and what hosts are told of atomic writes
     #[command(
         group = ArgGroup::new("change").required(true).multiple(true),
         after_help = "Examples:

@@ -2,9 +2,9 @@
 
 use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{
-    BeingErased, Capacity, Drive, DriveOfPool, Gone, Grow, InUseElsewhere, Levels, LostByPool,
-    NoAnswer, OlderCopy, OpeningStopped, OverPromised, Shrinks, ShrinksProtected, Stopped, Trim,
-    WipesProtected,
+    BeingErased, Capacity, Drive, DriveOfPool, FailDrive, Gone, Grow, InUseElsewhere, Levels,
+    LostByPool, NoAnswer, NoZstd, OlderCopy, OpeningStopped, OverPromised, RemoveDrive,
+    ReplaceDrive, Shrinks, ShrinksProtected, Stopped, Trim, WipesProtected,
 };
 use ashlar_block::{Cause, IoError};
 use ashlar_control::{ApiError, ErrorKind};
@@ -50,20 +50,19 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
         NodeError::SeveralPools { .. } => (Invalid, "several_pools"),
         NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
         NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
-        NodeError::FailDrive { .. } => (Conflict, "cannot_fail"),
-        NodeError::RemoveDrive { .. } => (Conflict, "cannot_remove"),
+        FailDrive { .. } | RemoveDrive { .. } | ReplaceDrive { .. } => (Conflict, of_drive(error)),
         NodeError::ReturnDrive(_) | NodeError::NotLost { .. } => (Conflict, "cannot_return"),
         NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
-        NodeError::ReplaceDrive { .. } => (Conflict, "cannot_replace"),
         NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
         NodeError::Taken { .. } => (Conflict, "pool_in_use"),
         NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
         Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
-        NodeError::Size(_) | Shrinks { .. } => code_of_resize(error),
+        Shrinks { .. } => (Conflict, "shrinks"),
+        NodeError::Size(_) => (Invalid, "invalid_size"),
+        NoZstd { .. } => (Conflict, "no_zstd"),
         ShrinksProtected { .. } | WipesProtected { .. } => (Conflict, "write_protected"),
         NodeError::ReadOnly { .. } => (Unavailable, "pool_read_only"),
         NodeError::AtomicAbove { .. } => (Invalid, "invalid_atomic"),
-        NodeError::NoZstd { .. } => (Conflict, "no_zstd"),
         NodeError::Access { .. } => (Conflict, "cannot_change_access"),
         NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
         NodeError::NoNumber => (Conflict, "no_namespace_number"),
@@ -71,10 +70,11 @@ fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
     }
 }
 
-fn code_of_resize(error: &NodeError) -> (ErrorKind, &'static str) {
+fn of_drive(error: &NodeError) -> &'static str {
     match error {
-        Shrinks { .. } => (Conflict, "shrinks"),
-        _ => (Invalid, "invalid_size"),
+        FailDrive { .. } => "cannot_fail",
+        RemoveDrive { .. } => "cannot_remove",
+        _ => "cannot_replace",
     }
 }
 

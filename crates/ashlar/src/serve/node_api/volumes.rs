@@ -2,13 +2,37 @@
 
 use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
 use ashlar_control::{ApiError, Consent, ErrorKind};
+use ashlar_store::Compression;
 use ashlar_volume::{
-    AccessChange, AccessList, NodeError, PoolReport, VolumeReport, check_volume_size,
+    AccessChange, AccessList, AtomicWrites, NodeError, PoolReport, VolumeName, VolumeReport,
+    check_volume_size,
 };
 
 use super::super::errors::api_error;
 use super::super::{convert, requests};
 use super::Shared;
+
+/// What is to change of a volume, each of which can be.
+struct Changes {
+    is_protected: Option<bool>,
+    compression: Option<Compression>,
+    atomic: Option<AtomicWrites>,
+    size_bytes: Option<u64>,
+    name: Option<VolumeName>,
+}
+
+impl Changes {
+    fn of(request: &ChangeVolume) -> Result<Self, ApiError> {
+        let name = request.name.as_deref().map(str::parse).transpose();
+        Ok(Changes {
+            is_protected: request.write_protected,
+            compression: request.compression.as_deref().map(requests::compression).transpose()?,
+            atomic: request.atomic_write_bytes.map(requests::atomic).transpose()?,
+            size_bytes: request.size_bytes,
+            name: name.map_err(|error| api_error(NodeError::Name(error)))?,
+        })
+    }
+}
 
 impl Shared {
     /// Makes a volume. Its number is noted before: a number that a host may have seen is never
@@ -34,34 +58,12 @@ impl Shared {
         request: ChangeVolume,
         consent: Consent,
     ) -> Result<Volume, ApiError> {
-        let new_name = request.name.as_deref().map(str::parse).transpose();
-        let new_name = new_name.map_err(|error| api_error(NodeError::Name(error)))?;
-        let compression = request.compression.as_deref().map(requests::compression).transpose()?;
-        let atomic = request.atomic_write_bytes.map(requests::atomic).transpose()?;
+        let changes = Changes::of(&request)?;
         self.check_available(&pool).await?;
-        let mut report = None;
         let before = self.volume_report(&pool, &volume).await?;
         self.consent_to_change(consent, &before, &request)?;
-        if let Some(is_protected) = request.write_protected {
-            let protected = self.node.protect_volume(&pool, volume.clone(), is_protected).await;
-            report = Some(protected.map_err(api_error)?);
-        }
-        if let Some(compression) = compression {
-            let set = self.node.set_compression(&pool, volume.clone(), compression).await;
-            report = Some(set.map_err(api_error)?);
-        }
-        if let Some(atomic) = atomic {
-            let set = self.node.set_atomic(&pool, volume.clone(), atomic).await;
-            report = Some(set.map_err(api_error)?);
-        }
-        if let Some(bytes) = request.size_bytes {
-            let may_shrink = consent == Consent::Given;
-            let resized = self.node.resize_volume(&pool, volume.clone(), bytes, may_shrink).await;
-            report = Some(resized.map_err(api_error)?);
-        }
-        if let Some(name) = new_name {
-            report = Some(self.node.rename_volume(&pool, volume, name).await.map_err(api_error)?);
-        }
+        let changed =
+            self.make_changes(&pool, volume, changes, consent).await.map_err(api_error)?;
         let nothing = || {
             ApiError::new(
                 ErrorKind::Invalid,
@@ -69,7 +71,36 @@ impl Shared {
                 "no name, size, compression, write protection or atomic write size is given",
             )
         };
-        report.as_ref().map(convert::volume).ok_or_else(nothing)
+        changed.as_ref().map(convert::volume).ok_or_else(nothing)
+    }
+
+    /// Makes one change after the other, and the name last: the others find the volume by it.
+    async fn make_changes(
+        &self,
+        pool: &str,
+        volume: String,
+        changes: Changes,
+        consent: Consent,
+    ) -> Result<Option<VolumeReport>, NodeError> {
+        let Changes { is_protected, compression, atomic, size_bytes, name } = changes;
+        let mut report = None;
+        if let Some(is_protected) = is_protected {
+            report = Some(self.node.protect_volume(pool, volume.clone(), is_protected).await?);
+        }
+        if let Some(compression) = compression {
+            report = Some(self.node.set_compression(pool, volume.clone(), compression).await?);
+        }
+        if let Some(atomic) = atomic {
+            report = Some(self.node.set_atomic(pool, volume.clone(), atomic).await?);
+        }
+        if let Some(bytes) = size_bytes {
+            let may_shrink = consent == Consent::Given;
+            report = Some(self.node.resize_volume(pool, volume.clone(), bytes, may_shrink).await?);
+        }
+        if let Some(name) = name {
+            report = Some(self.node.rename_volume(pool, volume, name).await?);
+        }
+        Ok(report)
     }
 
     /// To all of it or to nothing.
