@@ -39,7 +39,7 @@ pub use placing::{Load, Loads};
 pub use redundancy::Redundancy;
 pub use segment::{FoundBatches, Segment};
 use slab::Slab;
-use summary::Summary;
+pub use summary::Summary;
 pub use trims::Discard;
 pub use usable::{Claim, Shape};
 

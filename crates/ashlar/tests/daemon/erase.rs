@@ -24,7 +24,7 @@ fn assert_says(said: &str, parts: &[&str]) {
 fn tank(place: &Place) {
     place.create_pool("tank", 0..3);
     let create = ["volume", "create", "tank/v0", "--size", "8MiB", "--allow", "any"];
-    place.ok(&[&create[..], &["--no-compression"]].concat());
+    place.ok(&[&create[..], &["--compression", "none"]].concat());
 }
 
 /// Does something with namespace 1 as a host.

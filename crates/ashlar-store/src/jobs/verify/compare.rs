@@ -12,7 +12,7 @@ use ashlar_format::table::{Occupancy, SegmentState};
 use super::VerifyState;
 use crate::pool::Pool;
 use crate::space::ledger::Proof;
-use crate::space::segments::Segments;
+use crate::space::segments::{Segments, Summary};
 
 /// How many differences are told.
 const WRONG_MAX: usize = 100;
@@ -87,8 +87,21 @@ fn that_counts(
     all
 }
 
+/// Where what is kept of all segments is not what they say.
+fn wrong_sums(segments: &Segments, anew: &Summary) -> impl Iterator<Item = String> {
+    let sums = (segments.summary() != anew)
+        .then(|| "the running totals are not the sums of the segments".to_owned());
+    let twice: Vec<String> = segments
+        .columns_on_free_chunks()
+        .take(WRONG_MAX)
+        .map(|(id, at)| format!("{id} has {at:?}, which counts as free"))
+        .collect();
+    sums.into_iter().chain(twice)
+}
+
 impl<W: World> Pool<W> {
-    /// The walk has come to its end: compares, in one turn.
+    /// The walk has come to its end: compares, in one turn, which sums up all segments. With a
+    /// million of them hosts wait for it once.
     pub(super) fn compare(&self) {
         let Some(proof) = self.space.ledger.end_proof() else { return };
         let segments = self.space.segments.borrow();
@@ -101,13 +114,14 @@ impl<W: World> Pool<W> {
             .filter(|(_, live)| *live != Occupancy::default())
             .collect();
         let families = self.stored_by_families();
+        let anew = segments.summary_anew();
         let mut wrong: Vec<String> = differences(&counted, &found)
             .into_iter()
             .chain(differences(&families, proof.families()))
-            .chain(self.wrong_sums(&segments))
+            .chain(wrong_sums(&segments, &anew))
             .take(WRONG_MAX)
             .collect();
-        let found = self.figures_found(&segments, &proof, &found);
+        let found = self.figures_found(&segments, &anew, &proof, &found);
         let compared = compared(&self.figures_counted(&segments), &found);
         wrong.extend(compared.iter().filter(|it| it.counted != it.found).map(|it| {
             format!("{}: {} bytes are counted, {} are there", it.figure, it.counted, it.found)
@@ -141,17 +155,6 @@ impl<W: World> Pool<W> {
         pages
     }
 
-    fn wrong_sums(&self, segments: &Segments) -> impl Iterator<Item = String> {
-        let sums = (!segments.summary_is_right())
-            .then(|| "the running totals are not the sums of the segments".to_owned());
-        let twice: Vec<String> = segments
-            .columns_on_free_chunks()
-            .take(WRONG_MAX)
-            .map(|(id, at)| format!("{id} has {at:?}, which counts as free"))
-            .collect();
-        sums.into_iter().chain(twice)
-    }
-
     fn figures_counted(&self, segments: &Segments) -> Figures {
         let (drives, summary) = (self.drives(), segments.summary());
         let live = segments.live();
@@ -167,10 +170,11 @@ impl<W: World> Pool<W> {
     fn figures_found(
         &self,
         segments: &Segments,
+        anew: &Summary,
         proof: &Proof,
         named: &BTreeMap<SegmentId, Occupancy>,
     ) -> Figures {
-        let (drives, summary) = (self.drives(), segments.summary_anew());
+        let drives = self.drives();
         let mut live = Occupancy::default();
         named.values().for_each(|part| live += *part);
         let mut written = Usage::default();
@@ -181,8 +185,8 @@ impl<W: World> Pool<W> {
         Figures {
             written,
             live,
-            garbage: summary.data_bytes().saturating_sub(live.bytes()),
-            parity: summary.parity_columns() * self.column_bytes(),
+            garbage: anew.data_bytes().saturating_sub(live.bytes()),
+            parity: anew.parity_columns() * self.column_bytes(),
             free: segments.free_chunks_anew(&drives) * self.column_bytes(),
         }
     }
