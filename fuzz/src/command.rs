@@ -114,10 +114,11 @@ fn plain(sqe: Sqe) -> Vec<u8> {
 }
 
 fn admin_seeds() -> Vec<Seed> {
-    let identify = Identify { cns: 3, controller_id: 1, command_set: 0 };
+    let identify = Identify { cns: 3, controller_id: 1, specific_id: 0, command_set: 0 };
     let log = GetLogPage {
         page: 2,
         specific: 1,
+        specific_id: 0,
         retain_event: true,
         bytes: 512,
         offset: 4,

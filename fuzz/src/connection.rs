@@ -218,6 +218,7 @@ fn admin_session() -> Vec<u8> {
     let log = GetLogPage {
         page: 2,
         specific: 0,
+        specific_id: 0,
         retain_event: false,
         bytes: 512,
         offset: 0,
@@ -225,7 +226,15 @@ fn admin_session() -> Vec<u8> {
         command_set: 0,
     };
     let commands = [
-        (AdminCommand::Identify(Identify { cns: 1, controller_id: 0, command_set: 0 }), 4096),
+        (
+            AdminCommand::Identify(Identify {
+                cns: 1,
+                controller_id: 0,
+                specific_id: 0,
+                command_set: 0,
+            }),
+            4096,
+        ),
         (AdminCommand::GetLogPage(log), 512),
         (AdminCommand::SetFeatures { feature: 7, save: false, parameter: 0x0003_0003 }, 0),
         (AdminCommand::AsyncEventRequest, 0),

@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT")]
     pub load: Option<String>,
     /// How many seconds each load is measured on each server, all rounds together [default: 1; of
-    /// silent connections 20, of bandwidth 15, of steady 5]
+    /// silent connections 20, of media 25, of bandwidth 15, of steady 5]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
     /// In how many rounds: all servers take turns in each, and medians count [default: 5; of silent
@@ -92,6 +92,8 @@ pub enum Section {
     Scale,
     /// A pool beside the bandwidth of its drives, where these are the limit: modelled ones
     Bandwidth,
+    /// Writes of 2:1 and 4:1 beside 1:1, where the drives' media are the limit: modelled drives
+    Media,
     /// A steady load while a drive of a pool is lost and restored, on modelled drives
     Loss,
     /// A rebuild without hosts, beside what its drives and the processor could do: modelled drives

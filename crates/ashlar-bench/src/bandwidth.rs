@@ -1,12 +1,9 @@
 //! How much of its drives' bandwidth a pool gives to hosts, where the drives are the limit and not
 //! the processor: on modelled drives that are slow.
 
-use std::fs;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::Context;
 use ashlar_block::{AlignedBuf, ByteSize, Device, Durability};
 use ashlar_drive::{Drive, DriveSpec, OpenMode};
 use ashlar_load::load::{Content, Direction, Load, Pattern};
@@ -16,6 +13,7 @@ use serde::Serialize;
 
 use super::daemon::{Daemon, PoolPlan, RECON_PRIO_LEAST, VolumePlan};
 use super::fill::fill;
+use super::profile::ProfileFile;
 use super::program::Program;
 use super::progress::Progress;
 use super::rounds::{self, Subject};
@@ -61,40 +59,17 @@ pub struct Report {
     pub degraded: Option<Ratio>,
 }
 
-/// The profile in a file, as long as it is needed.
-struct ProfileFile(PathBuf);
-
-impl ProfileFile {
-    fn new() -> anyhow::Result<Self> {
-        let path =
-            std::env::temp_dir().join(format!("ashlar-bench-slow-{}.toml", std::process::id()));
-        fs::write(&path, PROFILE).with_context(|| path.display().to_string())?;
-        Ok(ProfileFile(path))
-    }
-
-    fn spec(&self) -> String {
-        format!("mem:{DRIVE_BYTES},touched=on,model={}", self.0.display())
-    }
-}
-
-impl Drop for ProfileFile {
-    fn drop(&mut self) {
-        // Whoever cannot remove it from the directory for such files has other worries.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 /// Measures one drive, a pool of such drives, and that pool without one of them.
 ///
 /// # Errors
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let progress = Progress::new("bandwidth", 4);
-    let profile = ProfileFile::new()?;
+    let profile = ProfileFile::new(PROFILE)?;
     let settings = settings.clone();
     progress.begin("one drive alone");
     let config = ashlar_reactor::Config::default;
-    let spec = profile.spec();
+    let spec = profile.drive(DRIVE_BYTES);
     let RawRates { writes: drive_writes, reads: drive_reads } =
         ashlar_reactor::run(config(), raw(spec, DRIVE_BYTES, settings.round * settings.rounds))??;
     progress.begin("filling a pool");
@@ -131,7 +106,7 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 
 fn start(program: &Program, profile: &ProfileFile) -> anyhow::Result<(Daemon, Server)> {
     let daemon = Daemon::start(program, &["--reactors", "1"].map(str::to_owned))?;
-    let drives = vec![profile.spec(); DRIVES];
+    let drives = vec![profile.drive(DRIVE_BYTES); DRIVES];
     daemon.create_pool(PoolPlan { name: POOL, level: LEVEL, drives, chunk_bytes: None })?;
     let size = ByteSize(VOLUME_BYTES);
     let server = daemon.create_volume_of(VolumePlan {

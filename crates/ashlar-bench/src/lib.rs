@@ -27,9 +27,11 @@ mod interrupt;
 mod loss;
 mod machine;
 mod map;
+mod media;
 mod memory;
 mod parity;
 mod parts;
+mod profile;
 mod program;
 mod progress;
 mod reactors;
@@ -125,6 +127,8 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     bandwidth: Option<bandwidth::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<media::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<loss::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rebuild: Option<rebuild::Report>,
@@ -144,7 +148,9 @@ impl Section {
             Section::Silent => (20.0, 20),
             // Checkpoints come once in a while: each round is to have some.
             Section::Bandwidth => (15.0, 5),
-            // Likewise, and garbage is to be collected in each.
+            // Garbage is to be collected in each, at the pace of slow drives.
+            Section::Media => (25.0, 5),
+            // Likewise.
             Section::Steady => (5.0, 5),
             _ => (1.0, 5),
         }
@@ -230,6 +236,7 @@ impl Report {
             Section::Silent => self.silent.insert(silent::measure(settings)?).shown(),
             Section::Reactors => self.reactors.insert(reactors::measure(settings)?).shown(),
             Section::Bandwidth => self.bandwidth.insert(bandwidth::measure(settings)?).shown(),
+            Section::Media => self.media.insert(media::measure(settings)?).shown(),
             Section::Scale => self.scale.insert(scale::measure(&settings.program)?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Rebuild => self.rebuild.insert(rebuild::measure(settings)?).shown(),

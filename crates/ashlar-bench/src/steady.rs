@@ -160,6 +160,8 @@ impl Measured {
         let content = match self.content {
             Content::Incompressible => "noise",
             Content::Compressible => "2:1",
+            Content::Half => "half",
+            Content::Quarter => "a quarter",
             Content::Sparse => "sparse",
         };
         format!("level {}, {content}", self.level)

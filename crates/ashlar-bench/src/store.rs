@@ -293,6 +293,8 @@ fn content_name(content: Content) -> &'static str {
     match content {
         Content::Incompressible => "random",
         Content::Compressible => "2:1",
+        Content::Half => "half",
+        Content::Quarter => "a quarter",
         Content::Sparse => "sparse",
     }
 }

@@ -35,6 +35,8 @@ pub enum Topic {
     Loss,
     /// What of the drives' bandwidth is left for hosts.
     Bandwidth,
+    /// What compression gives where the drives' media are the limit.
+    Media,
     /// How fast a rebuild is.
     Rebuild,
 }
@@ -251,6 +253,16 @@ impl Target {
         "sequential reads without one drive / with all",
         Bound::AtLeast(0.9),
     );
+    pub const MEDIA_RANDOM: Target = target(
+        Topic::Media,
+        "modelled drives: random 4 KiB writes a second, 4:1 / 1:1",
+        Bound::AtLeast(1.7),
+    );
+    pub const MEDIA_SEQUENTIAL: Target = target(
+        Topic::Media,
+        "modelled drives: sequential 64 KiB writes a second, 4:1 / 1:1",
+        Bound::AtLeast(1.5),
+    );
     pub const LOSS_IOPS: Target = target(
         Topic::Loss,
         "operations per second / normal, at a steady rate",
@@ -447,6 +459,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Parity => "parity",
         Topic::Loss => "loss of a drive",
         Topic::Bandwidth => "drives' bandwidth",
+        Topic::Media => "drives' media",
         Topic::Rebuild => "rebuild",
     };
     name.to_owned()

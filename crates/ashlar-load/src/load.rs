@@ -8,6 +8,11 @@ use ashlar_block::{AlignedBuf, BLOCK_BYTES, XorShift};
 use bytes::Bytes;
 use serde::Serialize;
 
+/// What noise is made of.
+const WORD_BYTES: usize = 8;
+/// What LZ4 needs beside a block's noise, rounded up to what a block may be stored in.
+const LZ4_BYTES: usize = 64;
+
 /// Which way data go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -36,6 +41,11 @@ pub enum Content {
     Incompressible,
     /// Blocks of 4 KiB whose second half is zeros: a little less than 2:1 after LZ4.
     Compressible,
+    /// Blocks of 4 KiB that LZ4 stores in exactly half of that: noise, then one word of it over and
+    /// over.
+    Half,
+    /// Likewise, in a quarter.
+    Quarter,
     /// Blocks of 4 KiB that are zeros but for their first 8 bytes: next to nothing after LZ4.
     Sparse,
 }
@@ -96,13 +106,25 @@ impl Content {
             let random_bytes = match self {
                 Content::Incompressible => block.len(),
                 Content::Compressible => block.len() / 2,
-                Content::Sparse => 8,
+                Content::Half => block.len() / 2 - LZ4_BYTES,
+                Content::Quarter => block.len() / 4 - LZ4_BYTES,
+                Content::Sparse => WORD_BYTES,
             };
-            for word in block[..random_bytes].chunks_mut(8) {
+            for word in block[..random_bytes].chunks_mut(WORD_BYTES) {
                 word.copy_from_slice(&random.next_u64().to_le_bytes()[..word.len()]);
+            }
+            if matches!(self, Content::Half | Content::Quarter) {
+                repeat_last_word(block, random_bytes);
             }
         }
         buf.freeze()
+    }
+}
+
+/// Has the word that ends at `from` go on until the block ends.
+fn repeat_last_word(block: &mut [u8], from: usize) {
+    for at in from..block.len() {
+        block[at] = block[at - WORD_BYTES];
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Identify {
     pub cns: u8,
     /// CNTID: a controller, where the structure wants one.
     pub controller_id: u16,
+    /// CNS Specific Identifier, where the structure wants one.
+    pub specific_id: u16,
     /// CSI: a command set, where the structure wants one.
     pub command_set: u8,
 }
@@ -48,6 +50,8 @@ pub struct GetLogPage {
     pub page: u8,
     /// LSP: log specific.
     pub specific: u8,
+    /// LSI: of what the page is, where there are several such things.
+    pub specific_id: u16,
     /// RAE: keep the asynchronous event that led here.
     pub retain_event: bool,
     /// Bytes to return: a multiple of 4 (NUMD is 0's based, in dwords).
@@ -193,6 +197,7 @@ impl AdminCommand {
             opcode::IDENTIFY => AdminCommand::Identify(Identify {
                 cns: sqe.cdw(10) as u8,
                 controller_id: (sqe.cdw(10) >> 16) as u16,
+                specific_id: sqe.cdw(11) as u16,
                 command_set: (sqe.cdw(11) >> 24) as u8,
             }),
             opcode::GET_LOG_PAGE => AdminCommand::GetLogPage(parse_log_page(sqe)),
@@ -230,7 +235,8 @@ impl AdminCommand {
         match *self {
             AdminCommand::Identify(identify) => {
                 sqe.set_cdw(10, u32::from(identify.cns) | u32::from(identify.controller_id) << 16);
-                sqe.set_cdw(11, u32::from(identify.command_set) << 24);
+                let specific_id = u32::from(identify.specific_id);
+                sqe.set_cdw(11, specific_id | u32::from(identify.command_set) << 24);
             }
             AdminCommand::GetLogPage(get) => put_log_page(&mut sqe, &get),
             AdminCommand::GetFeatures { feature, select, parameter } => {
@@ -279,6 +285,7 @@ fn parse_log_page(sqe: &Sqe) -> GetLogPage {
     GetLogPage {
         page: sqe.cdw(10) as u8,
         specific: (sqe.cdw(10) >> 8 & 0x7f) as u8,
+        specific_id: (sqe.cdw(11) >> 16) as u16,
         retain_event: sqe.cdw(10) & RETAIN_EVENT != 0,
         bytes: (dwords + 1) * 4,
         offset: u64::from(sqe.cdw(12)) | u64::from(sqe.cdw(13)) << 32,
@@ -297,7 +304,7 @@ fn put_log_page(sqe: &mut Sqe, get: &GetLogPage) {
             | retain
             | (dwords as u32 & 0xffff) << 16,
     );
-    sqe.set_cdw(11, (dwords >> 16) as u32 & 0xffff);
+    sqe.set_cdw(11, (dwords >> 16) as u32 & 0xffff | u32::from(get.specific_id) << 16);
     sqe.set_cdw(12, get.offset as u32);
     sqe.set_cdw(13, (get.offset >> 32) as u32);
     sqe.set_cdw(

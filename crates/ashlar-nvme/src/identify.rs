@@ -10,7 +10,8 @@ pub use controller::{
 };
 pub use list::{
     CONTROLLER_LIST_MAX, NAMESPACE_LIST_MAX, NamespaceDescriptor, command_set_vectors,
-    controller_list, descriptor_list, namespace_list, namespaces_of_list, parse_descriptors,
+    controller_list, descriptor_list, endurance_group_list, namespace_list, namespaces_of_list,
+    parse_descriptors,
 };
 pub use namespace::{
     IdentifyNamespace, IndependentNamespace, LbaFormat, NvmIdentifyNamespace, namespace_bits,
@@ -48,6 +49,8 @@ pub mod cns {
     pub const ATTACHED_CONTROLLERS: u8 = 0x12;
     /// Controllers of the subsystem.
     pub const CONTROLLERS: u8 = 0x13;
+    /// Endurance groups.
+    pub const ENDURANCE_GROUPS: u8 = 0x19;
     /// Allocated namespace list of a command set.
     pub const ALLOCATED_NAMESPACES_OF_SET: u8 = 0x1a;
     /// Combinations of command sets.

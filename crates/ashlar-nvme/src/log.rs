@@ -2,6 +2,7 @@
 
 mod discovery;
 mod effects;
+mod endurance;
 mod error;
 mod health;
 mod sanitize;
@@ -12,6 +13,7 @@ pub use discovery::{
     subsystem_type, transport_requirements,
 };
 pub use effects::{CommandEffects, EffectsLog, command_effects, feature_effects};
+pub use endurance::EnduranceGroupLog;
 pub use error::{ERROR_LOG_VERSION, ErrorLogEntry, transport_type};
 pub use health::{FirmwareSlotLog, SmartLog, critical_warning};
 pub use sanitize::{NO_ESTIMATE, NO_SANITIZE_PROGRESS, SanitizeStatusLog, sanitize_status};
@@ -30,6 +32,8 @@ pub mod page {
     pub const CHANGED_NAMESPACES: u8 = 0x04;
     /// Commands Supported and Effects.
     pub const EFFECTS: u8 = 0x05;
+    /// Endurance Group Information.
+    pub const ENDURANCE_GROUP: u8 = 0x09;
     /// Asymmetric Namespace Access.
     pub const ANA: u8 = 0x0c;
     /// Feature Identifiers Supported and Effects.

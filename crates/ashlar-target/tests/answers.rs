@@ -118,6 +118,7 @@ fn log_pages_that_nobody_reads_stay_within_the_budget() {
     let get = GetLogPage {
         page: page::SMART,
         specific: 0,
+        specific_id: 0,
         retain_event: false,
         bytes: LOG_PAGE_BYTES.into(),
         offset: 0,

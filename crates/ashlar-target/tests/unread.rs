@@ -89,7 +89,7 @@ fn a_host_that_reads_no_answers_is_stopped_and_then_gets_them_all() {
     let unknown = Sqe::new(0x7e, Cid(7), 0);
     flood_and_read(Queue::shaken(rig.io, Digests::NONE), unknown, HEADER_BYTES);
     flood_and_read(rig.admin(), unknown, HEADER_BYTES);
-    let identify = Identify { cns: 1, controller_id: 0, command_set: 0 };
+    let identify = Identify { cns: 1, controller_id: 0, specific_id: 0, command_set: 0 };
     let mut identify = AdminCommand::Identify(identify).to_sqe(Cid(7), 0);
     identify.sgl = SglDescriptor::transport(4096);
     flood_and_read(rig.admin(), identify, HEADER_BYTES + 4096 + HEADER_BYTES);

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 /// The classes that have a name, with their profiles.
-const NAMED: [(&str, &str); 3] = [
+const NAMED: [(&str, &str); 4] = [
     ("nvme-gen4", include_str!("../../profiles/nvme-gen4.toml")),
+    ("csd-like", include_str!("../../profiles/csd-like.toml")),
     ("sata-ssd", include_str!("../../profiles/sata-ssd.toml")),
     ("nlsas-hdd", include_str!("../../profiles/nlsas-hdd.toml")),
 ];

@@ -48,7 +48,7 @@ fn each_error_names_the_text_and_says_what_is_right() {
         ("mem:", "has no size"),
         (
             "mem:1GiB,model=floppy",
-            "it is one of nvme-gen4, sata-ssd, nlsas-hdd, or the path of a profile",
+            "it is one of nvme-gen4, csd-like, sata-ssd, nlsas-hdd, or the path of a profile",
         ),
         ("mem:1GiB,model=nvme-gen4,model=sata-ssd", "'model' is given twice"),
         ("mem:model=x", "there is no option 'model=x'"),

@@ -152,7 +152,7 @@ impl Controller {
     /// # Errors
     /// See [`CommandError`].
     pub async fn identify(&self, cns: u8, nsid: u32) -> Result<AlignedBuf, CommandError> {
-        let identify = Identify { cns, controller_id: 0, command_set: 0 };
+        let identify = Identify { cns, controller_id: 0, specific_id: 0, command_set: 0 };
         let sqe = AdminCommand::Identify(identify).to_sqe(Cid(0), nsid);
         Ok(self.execute_admin(sqe, &Payload::Read(IDENTIFY_BYTES)).await?.data)
     }
@@ -170,6 +170,7 @@ impl Controller {
         let get = GetLogPage {
             page,
             specific: 0,
+            specific_id: 0,
             retain_event: false,
             bytes: bytes.into(),
             offset,

@@ -255,7 +255,8 @@ async fn identify_controller(
     options: &ConnectOptions,
     queue: &Queue,
 ) -> Result<Box<IdentifyController>, ConnectError> {
-    let identify = Identify { cns: cns::CONTROLLER, controller_id: 0, command_set: 0 };
+    let identify =
+        Identify { cns: cns::CONTROLLER, controller_id: 0, specific_id: 0, command_set: 0 };
     let sqe = AdminCommand::Identify(identify).to_sqe(Cid(0), 0);
     let completion =
         required(options, queue, "identify the controller", sqe, Data::Read(IDENTIFY_BYTES))

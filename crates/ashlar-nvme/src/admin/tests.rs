@@ -7,6 +7,7 @@ use crate::status::Status;
 const DISCOVERY_LOG: GetLogPage = GetLogPage {
     page: 0x70,
     specific: 2,
+    specific_id: 0x0504,
     retain_event: true,
     bytes: 4096 + (4 << 16),
     offset: 0x0000_0001_0000_0400,
@@ -21,15 +22,16 @@ fn golden_get_log_page() {
     assert_eq!(bytes[0], 2);
     assert_eq!(
         bytes[40..60],
-        [0x70, 0x82, 0xff, 0x03, 1, 0, 0, 0, 0, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+        [0x70, 0x82, 0xff, 0x03, 1, 0, 4, 5, 0, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
     );
 }
 
 #[test]
 fn golden_identify() {
-    let identify = Identify { cns: 0x05, controller_id: 0x0102, command_set: 3 };
+    let identify =
+        Identify { cns: 0x05, controller_id: 0x0102, specific_id: 0x0706, command_set: 3 };
     let sqe = AdminCommand::Identify(identify).to_sqe(Cid(1), 9);
-    assert_eq!(sqe.as_bytes()[40..48], [5, 0, 2, 1, 0, 0, 0, 3]);
+    assert_eq!(sqe.as_bytes()[40..48], [5, 0, 2, 1, 6, 7, 0, 3]);
 }
 
 #[test]
@@ -42,7 +44,12 @@ fn golden_format() {
 #[test]
 fn every_command_round_trips() {
     let commands = [
-        AdminCommand::Identify(Identify { cns: 2, controller_id: 0, command_set: 0 }),
+        AdminCommand::Identify(Identify {
+            cns: 2,
+            controller_id: 0,
+            specific_id: 0,
+            command_set: 0,
+        }),
         AdminCommand::GetLogPage(DISCOVERY_LOG),
         AdminCommand::GetFeatures { feature: 7, select: FeatureSelect::Supported, parameter: 3 },
         AdminCommand::SetFeatures { feature: 0x0b, save: true, parameter: 0x8000_0100 },

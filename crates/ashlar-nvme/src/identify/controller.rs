@@ -89,8 +89,12 @@ pub struct IdentifyController {
     pub reserved_322: [u8; 6],
     /// SANICAP.
     pub sanitize: U32,
-    /// HMMINDS to the byte before SQES.
-    pub reserved_332: [u8; 180],
+    /// HMMINDS, HMMAXD, NSETIDMAX.
+    pub reserved_332: [u8; 8],
+    /// ENDGIDMAX: the highest endurance group identifier.
+    pub endurance_group_max: U16,
+    /// ANATT to the byte before SQES.
+    pub reserved_342: [u8; 170],
     /// SQES: entry sizes, required and largest, as 2^n.
     pub sqe_size: u8,
     /// CQES.
@@ -165,6 +169,8 @@ pub mod controller_type {
 pub mod controller_attributes {
     /// HIDS: 128-bit host identifiers.
     pub const HOST_ID_128: u32 = 1 << 0;
+    /// EGS: endurance groups.
+    pub const ENDURANCE_GROUPS: u32 = 1 << 4;
     /// TBKAS: commands between two Keep Alives stand for one (traffic based keep alive).
     pub const TRAFFIC_KEEP_ALIVE: u32 = 1 << 6;
 }

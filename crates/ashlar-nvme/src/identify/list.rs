@@ -26,7 +26,17 @@ pub fn namespaces_of_list(list: &[u8]) -> impl Iterator<Item = u32> + '_ {
 /// A controller list: a count and the first 2,047 identifiers. The caller gives them in increasing
 /// order.
 pub fn controller_list(ids: impl IntoIterator<Item = u16>) -> [u8; IDENTIFY_BYTES] {
-    let mut list = [U16::ZERO; CONTROLLER_LIST_MAX + 1];
+    counted_list(ids)
+}
+
+/// An endurance group list: a count and the first 2,047 identifiers. The caller gives them in
+/// increasing order.
+pub fn endurance_group_list(ids: impl IntoIterator<Item = u16>) -> [u8; IDENTIFY_BYTES] {
+    counted_list(ids)
+}
+
+fn counted_list(ids: impl IntoIterator<Item = u16>) -> [u8; IDENTIFY_BYTES] {
+    let mut list = [U16::ZERO; IDENTIFY_BYTES / size_of::<U16>()];
     let mut count = 0;
     for (slot, id) in list[1..].iter_mut().zip(ids) {
         *slot = id.into();

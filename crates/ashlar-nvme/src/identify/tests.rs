@@ -5,8 +5,8 @@ use zerocopy::IntoBytes;
 
 use super::{
     IdentifyController, IdentifyNamespace, IndependentNamespace, LbaFormat, NamespaceDescriptor,
-    NvmIdentifyController, NvmIdentifyNamespace, controller_list, descriptor_list, namespace_list,
-    namespaces_of_list, parse_descriptors,
+    NvmIdentifyController, NvmIdentifyNamespace, controller_list, descriptor_list,
+    endurance_group_list, namespace_list, namespaces_of_list, parse_descriptors,
 };
 
 #[test]
@@ -32,6 +32,7 @@ fn controller_fields_stand_where_the_specification_has_them() {
         (offset_of!(IdentifyController, total_capacity), 280),
         (offset_of!(IdentifyController, keep_alive_100ms), 320),
         (offset_of!(IdentifyController, sanitize), 328),
+        (offset_of!(IdentifyController, endurance_group_max), 340),
         (offset_of!(IdentifyController, sqe_size), 512),
         (offset_of!(IdentifyController, max_commands), 514),
         (offset_of!(IdentifyController, namespace_id_max), 516),
@@ -76,12 +77,14 @@ fn namespace_fields_stand_where_the_specification_has_them() {
         (offset_of!(IdentifyNamespace, optimal_write_size), 72),
         (offset_of!(IdentifyNamespace, ana_group), 92),
         (offset_of!(IdentifyNamespace, attributes), 99),
+        (offset_of!(IdentifyNamespace, endurance_group), 102),
         (offset_of!(IdentifyNamespace, nguid), 104),
         (offset_of!(IdentifyNamespace, eui64), 120),
         (offset_of!(IdentifyNamespace, lba_formats), 128),
         (offset_of!(IdentifyNamespace, vendor), 384),
         (offset_of!(IndependentNamespace, ana_group), 4),
         (offset_of!(IndependentNamespace, attributes), 8),
+        (offset_of!(IndependentNamespace, endurance_group), 12),
         (offset_of!(IndependentNamespace, status), 14),
         (offset_of!(NvmIdentifyNamespace, extended_formats), 12),
         (offset_of!(NvmIdentifyNamespace, reserved_268), 268),
@@ -108,6 +111,7 @@ fn lists_are_little_endian_and_zero_filled() {
     let full = namespace_list(1..5000);
     assert_eq!(namespaces_of_list(&full).last(), Some(1024));
     assert_eq!(controller_list([5, 6])[..8], [2, 0, 5, 0, 6, 0, 0, 0]);
+    assert_eq!(endurance_group_list([1])[..6], [1, 0, 1, 0, 0, 0]);
 }
 
 #[test]

@@ -3,8 +3,8 @@ use std::mem::offset_of;
 use zerocopy::IntoBytes;
 
 use super::{
-    DiscoveryEntry, DiscoveryHeader, EffectsLog, ErrorLogEntry, SmartLog, command_effects,
-    subsystem_type, supported_pages,
+    DiscoveryEntry, DiscoveryHeader, EffectsLog, EnduranceGroupLog, ErrorLogEntry, SmartLog,
+    command_effects, subsystem_type, supported_pages,
 };
 
 #[test]
@@ -57,6 +57,27 @@ fn smart_fields_stand_where_the_specification_has_them() {
     assert_eq!(offset_of!(SmartLog, power_cycles), 112);
     assert_eq!(offset_of!(SmartLog, error_log_entries), 176);
     assert_eq!(offset_of!(SmartLog, sensors), 200);
+}
+
+#[test]
+fn endurance_group_fields_stand_where_the_specification_has_them() {
+    let offsets = [
+        (offset_of!(EnduranceGroupLog, available_spare), 3),
+        (offset_of!(EnduranceGroupLog, spare_threshold), 4),
+        (offset_of!(EnduranceGroupLog, percentage_used), 5),
+        (offset_of!(EnduranceGroupLog, domain), 6),
+        (offset_of!(EnduranceGroupLog, endurance_estimate), 32),
+        (offset_of!(EnduranceGroupLog, data_units_read), 48),
+        (offset_of!(EnduranceGroupLog, data_units_written), 64),
+        (offset_of!(EnduranceGroupLog, media_units_written), 80),
+        (offset_of!(EnduranceGroupLog, host_reads), 96),
+        (offset_of!(EnduranceGroupLog, host_writes), 112),
+        (offset_of!(EnduranceGroupLog, media_errors), 128),
+        (offset_of!(EnduranceGroupLog, error_log_entries), 144),
+        (offset_of!(EnduranceGroupLog, total_capacity), 160),
+        (offset_of!(EnduranceGroupLog, unallocated_capacity), 176),
+    ];
+    offsets.iter().for_each(|(have, want)| assert_eq!(have, want));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use ashlar_nvme::feature::event_bits;
 use ashlar_nvme::identify::{
     CSI_NVM, IdentifyController, IdentifyNamespace, IndependentNamespace, LbaFormat,
     NamespaceDescriptor, NvmIdentifyController, NvmIdentifyNamespace, cns, command_set_vectors,
-    controller_attributes, controller_list, controller_type, descriptor_list, identify_bits,
-    namespace_bits, namespace_list,
+    controller_attributes, controller_list, controller_type, descriptor_list, endurance_group_list,
+    identify_bits, namespace_bits, namespace_list,
 };
 use ashlar_nvme::property::VERSION_2_1;
 use ashlar_nvme::sqe::{NSID_ALL, SQE_BYTES, Sqe};
@@ -26,6 +26,8 @@ use super::io::WRITE_ZEROES_PAGES_EXPONENT;
 
 /// The highest namespace identifier: FFFFFFFFh means all.
 const NAMESPACE_ID_MAX: u32 = 0xffff_fffe;
+/// The one endurance group: for a host the media of all its volumes are one thing.
+pub(super) const ENDURANCE_GROUP: u16 = 1;
 /// KAS: the keep alive timer counts in seconds.
 const KEEP_ALIVE_GRANULARITY_100MS: u16 = 10;
 /// CRDT1: how long a host should wait for what passes by itself.
@@ -59,6 +61,7 @@ impl<D: Door> Controller<D> {
                 self.namespace(nsid, |_| ())?;
                 Ok(self.controllers(identify.controller_id))
             }
+            cns::ENDURANCE_GROUPS => Ok(endurance_groups(identify.specific_id)),
             cns::COMMAND_SETS => Ok(command_set_vectors().to_vec()),
             _ => self.identify_of_set(nsid, identify),
         }
@@ -189,6 +192,8 @@ fn describe_discovery(data: &mut IdentifyController) {
 
 fn describe_io(data: &mut IdentifyController, in_capsule_bytes: u32) {
     data.controller_type = controller_type::IO;
+    data.attributes = (data.attributes.get() | controller_attributes::ENDURANCE_GROUPS).into();
+    data.endurance_group_max = ENDURANCE_GROUP.into();
     data.arbitration_burst = 6;
     data.multi_path = identify_bits::CMIC_CONTROLLERS;
     data.async_events = event_bits::NAMESPACE_ATTRIBUTE.into();
@@ -224,6 +229,11 @@ fn describe_io(data: &mut IdentifyController, in_capsule_bytes: u32) {
     data.optional_fabrics_commands = identify_bits::OFCS_DISCONNECT.into();
 }
 
+/// The groups from that number on.
+fn endurance_groups(from: u16) -> Vec<u8> {
+    endurance_group_list([ENDURANCE_GROUP].into_iter().filter(|group| *group >= from)).to_vec()
+}
+
 fn nvm_identify_controller() -> Vec<u8> {
     let mut data = NvmIdentifyController::new_zeroed();
     data.write_zeroes_size_exponent = WRITE_ZEROES_PAGES_EXPONENT;
@@ -245,6 +255,7 @@ fn identify_namespace(info: &NamespaceInfo) -> IdentifyNamespace {
     data.sharing = namespace_bits::SHARED;
     data.deallocate_features = namespace_bits::DEALLOCATED_ZERO;
     data.attributes = write_protection_bit(info);
+    data.endurance_group = ENDURANCE_GROUP.into();
     data.nguid = info.uuid.0;
     data.eui64 = eui64_of(info.uuid);
     data.lba_format_count = LBA_FORMATS.len() as u8 - 1;
@@ -301,6 +312,7 @@ fn independent_namespace(info: &NamespaceInfo) -> IndependentNamespace {
     data.features = namespace_bits::IDS_NOT_REUSED;
     data.sharing = namespace_bits::SHARED;
     data.attributes = write_protection_bit(info);
+    data.endurance_group = ENDURANCE_GROUP.into();
     data.status = if info.is_ready { READY } else { 0 };
     data
 }

@@ -6,8 +6,8 @@ use ashlar_nvme::feature::id;
 use ashlar_nvme::identify::{CSI_NVM, namespace_list};
 use ashlar_nvme::io::opcode as io_opcode;
 use ashlar_nvme::log::{
-    CommandEffects, EffectsLog, FirmwareSlotLog, SmartLog, command_effects as effect,
-    critical_warning, feature_effects, page, scaleflux, supported_pages,
+    CommandEffects, EffectsLog, EnduranceGroupLog, FirmwareSlotLog, SmartLog,
+    command_effects as effect, critical_warning, feature_effects, page, scaleflux, supported_pages,
 };
 use ashlar_nvme::sqe::{NSID_ALL, Sqe};
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
@@ -19,16 +19,18 @@ use super::admin::check_room;
 use super::controller::Controller;
 use super::discovery;
 use super::errors::ERROR_LOG_ENTRIES;
+use super::identify::ENDURANCE_GROUP;
 use super::vendor;
 
 /// Pages of an I/O controller.
-const IO_PAGES: [u8; 13] = [
+const IO_PAGES: [u8; 14] = [
     page::SUPPORTED,
     page::ERROR,
     page::SMART,
     page::FIRMWARE_SLOT,
     page::CHANGED_NAMESPACES,
     page::EFFECTS,
+    page::ENDURANCE_GROUP,
     page::FEATURE_EFFECTS,
     page::MANAGEMENT_EFFECTS,
     page::SANITIZE_STATUS,
@@ -111,6 +113,9 @@ impl<D: Door> Controller<D> {
         if get.bytes > self.wire.limits.transfer_bytes_max.into() {
             return Err(Rejection::field(42));
         }
+        if get.page == page::ENDURANCE_GROUP && get.specific_id != ENDURANCE_GROUP {
+            return Err(Rejection::field(46));
+        }
         // Pages are of the controller, not of one namespace.
         if !matches!(sqe.nsid.get(), 0 | NSID_ALL) && get.page == page::SMART {
             return Err(Rejection::field(4));
@@ -128,6 +133,7 @@ impl<D: Door> Controller<D> {
             page::CHANGED_NAMESPACES => {
                 namespace_list(self.events.borrow().changed_namespaces()).to_vec()
             }
+            page::ENDURANCE_GROUP => self.endurance_log(),
             page::EFFECTS => effects_log(get.command_set),
             page::FEATURE_EFFECTS => feature_effects_log(),
             page::SANITIZE_STATUS => self.sanitize_log(),
@@ -155,6 +161,7 @@ impl<D: Door> Controller<D> {
         let traffic = self.service.target.traffic_totals();
         let mut log = SmartLog::new_zeroed();
         log.critical_warning = warnings_of(&health);
+        log.endurance_groups = log.critical_warning;
         log.available_spare = health.spare_percent;
         log.spare_threshold = health.spare_threshold_percent;
         log.data_units_read = u128::from(traffic.read_bytes.div_ceil(DATA_UNIT_BYTES)).into();
@@ -167,6 +174,30 @@ impl<D: Door> Controller<D> {
         log.unsafe_shutdowns = u128::from(health.unsafe_shutdowns).into();
         log.media_errors = u128::from(health.media_errors).into();
         log.error_log_entries = u128::from(traffic.errors).into();
+        log.as_bytes().to_vec()
+    }
+
+    /// Of the one group that all pools of the host's volumes are, from the figures of the SMART
+    /// log. Its units are larger.
+    fn endurance_log(&self) -> Vec<u8> {
+        const UNIT_BYTES: u64 = 1_000_000_000;
+        let health = self.service.door.health(&self.host().nqn);
+        let traffic = self.service.target.traffic_totals();
+        let units = |bytes: u64| u128::from(bytes.div_ceil(UNIT_BYTES)).into();
+        let space = health.space;
+        let mut log = EnduranceGroupLog::new_zeroed();
+        log.critical_warning = warnings_of(&health);
+        log.available_spare = health.spare_percent;
+        log.spare_threshold = health.spare_threshold_percent;
+        log.data_units_read = units(traffic.read_bytes);
+        log.data_units_written = units(traffic.written_bytes);
+        log.media_units_written = units(space.drives_written);
+        log.host_reads = u128::from(traffic.read_commands).into();
+        log.host_writes = u128::from(traffic.write_commands).into();
+        log.media_errors = u128::from(health.media_errors).into();
+        log.error_log_entries = u128::from(traffic.errors).into();
+        log.total_capacity = u128::from(space.provisioned).into();
+        log.unallocated_capacity = u128::from(space.safe_to_write.min(space.provisioned)).into();
         log.as_bytes().to_vec()
     }
 

@@ -22,7 +22,7 @@ impl Queue {
     }
 
     pub fn identify(&mut self, cns: u8, nsid: u32) -> (Status, Vec<u8>) {
-        let identify = Identify { cns, controller_id: 0, command_set: 0 };
+        let identify = Identify { cns, controller_id: 0, specific_id: 0, command_set: 0 };
         let (status, _, data) = self.admin_command(AdminCommand::Identify(identify), nsid, 4096);
         (status, data)
     }
@@ -31,6 +31,7 @@ impl Queue {
         let get = GetLogPage {
             page,
             specific: 0,
+            specific_id: 0,
             retain_event: false,
             bytes,
             offset,

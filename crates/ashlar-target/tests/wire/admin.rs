@@ -152,7 +152,8 @@ fn what_there_is_not_is_refused_exactly() {
     for cns in [0x04, 0x09, 0x14, 0x16, 0x17, 0x20, 0xff] {
         assert_eq!(admin.identify(cns, 1).0, Status::INVALID_FIELD.dnr().more(), "{cns:#x}");
     }
-    let zoned = Identify { cns: cns::NAMESPACE_OF_SET, controller_id: 0, command_set: 2 };
+    let zoned =
+        Identify { cns: cns::NAMESPACE_OF_SET, controller_id: 0, specific_id: 0, command_set: 2 };
     let (status, ..) = admin.admin_command(AdminCommand::Identify(zoned), 1, 4096);
     assert_eq!(status.code(), Status::INVALID_FIELD);
     assert_eq!(admin.identify(cns::NAMESPACE, 0).0.code(), Status::INVALID_NAMESPACE);
@@ -161,7 +162,8 @@ fn what_there_is_not_is_refused_exactly() {
         admin.identify(cns::NAMESPACE, 77).1.iter().all(|byte| *byte == 0),
         "an inactive namespace"
     );
-    let identify = Identify { cns: cns::CONTROLLER, controller_id: 0, command_set: 0 };
+    let identify =
+        Identify { cns: cns::CONTROLLER, controller_id: 0, specific_id: 0, command_set: 0 };
     let (status, ..) = admin.admin_command(AdminCommand::Identify(identify), 0, 4092);
     assert_eq!(status.code(), Status::SGL_LENGTH_INVALID);
 }
@@ -201,6 +203,7 @@ fn offsets_and_lengths_of_log_pages_are_honoured() {
     let index = GetLogPage {
         page: page::EFFECTS,
         specific: 0,
+        specific_id: 0,
         retain_event: false,
         bytes: 8,
         offset: 1,
@@ -259,6 +262,7 @@ fn smart_figures_are_real() {
         let get = GetLogPage {
             page: page::SMART,
             specific: 0,
+            specific_id: 0,
             retain_event: false,
             bytes: 512,
             offset: 0,

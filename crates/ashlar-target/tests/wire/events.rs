@@ -85,6 +85,7 @@ fn an_event_that_nobody_awaited_is_kept_and_told_once() {
     let retained = GetLogPage {
         page: page::CHANGED_NAMESPACES,
         specific: 0,
+        specific_id: 0,
         retain_event: true,
         bytes: 4096,
         offset: 0,

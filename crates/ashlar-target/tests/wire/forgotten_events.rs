@@ -108,7 +108,8 @@ fn no_other_command_may_have_the_identifier_of_an_event_request() {
     let mut admin = rig.admin();
     let cid = request_events(&mut admin)[0];
     answered(&mut admin, get(cid, offset::CC));
-    let identify = Identify { cns: cns::CONTROLLER, controller_id: 0, command_set: 0 };
+    let identify =
+        Identify { cns: cns::CONTROLLER, controller_id: 0, specific_id: 0, command_set: 0 };
     let none = SglDescriptor::transport(0);
     let others = [
         AdminCommand::Identify(identify).to_sqe(cid, 0),

@@ -6,6 +6,7 @@ mod blktests;
 mod budget;
 mod connecting;
 mod cve;
+mod endurance;
 mod events;
 mod fabrics;
 mod features;

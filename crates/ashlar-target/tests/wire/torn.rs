@@ -52,7 +52,12 @@ fn admin_commands() -> Vec<(Sqe, Vec<u8>)> {
         width: PropertyWidth::Four,
         value: Configuration::enable().0.into(),
     };
-    let identify = AdminCommand::Identify(Identify { cns: 1, controller_id: 0, command_set: 0 });
+    let identify = AdminCommand::Identify(Identify {
+        cns: 1,
+        controller_id: 0,
+        specific_id: 0,
+        command_set: 0,
+    });
     let mut identify = identify.to_sqe(Cid(3), 0);
     identify.sgl = SglDescriptor::transport(4096);
     vec![

@@ -58,9 +58,9 @@ pub enum PoolCommand {
       --drive file:/d/1.img,size=4GiB --drive file:/d/2.img,size=4GiB
 Ashlar makes a file that does not exist, and reserves all of its space; with
 sparse=on the file takes space as it is written. Drives in memory (mem:1GiB)
-are for tests: they end with the daemon. With model=nvme-gen4, sata-ssd,
-nlsas-hdd or the path of a profile (FILE.toml) a file or memory is as slow as
-such a drive. Write a comma in the path of a file as \\,")]
+are for tests: they end with the daemon. With model=nvme-gen4, csd-like,
+sata-ssd, nlsas-hdd or the path of a profile (FILE.toml) a file or memory is as
+slow as such a drive. Write a comma in the path of a file as \\,")]
     Create(CreateArguments),
     /// List the pools
     #[command(after_help = "Example:\n  ashlar pool list")]

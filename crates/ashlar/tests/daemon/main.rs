@@ -49,3 +49,4 @@ mod stopped;
 mod support;
 mod timeout;
 mod trim;
+mod utilisation;
