@@ -3,9 +3,10 @@
 //! A drive's superblock says where its chunks lie, and the pool counts on no more room than that,
 //! however large the drive is. So the superblock with the new size comes first, its copies in an
 //! order that leaves one of them right wherever a crash cuts it: at the new end of the drive,
-//! inside, and at last at the start, which decides. From then on a chunk lies where the copy at the
-//! old end was. No root names a chunk there before all three copies are on the drive. If the drive
-//! fails in between, its next start says the old size or the new one, and both are right.
+//! inside, which decides, and at last at the start. A drive that loses that last write is as large
+//! as the copy inside says. From then on a chunk lies where the copy at the old end was. No root
+//! names a chunk there before all three copies are on the drive. If the drive fails in between, its
+//! next start says the old size or the new one, and both are right.
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DriveId, IoError, World};
 use ashlar_format::superblock::Superblock;

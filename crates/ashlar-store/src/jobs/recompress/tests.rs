@@ -51,9 +51,7 @@ fn filled(
     let pool = drives.open_with(options);
     pool.catalog.borrow_mut().next_id = FAMILY.0;
     pool.catalog.borrow_mut().insert_next(1 << 20, compression, Bytes::new(), 0);
-    for first in (0..BLOCKS).step_by(60) {
-        append_items(&pool, (first..first + 60).map(|lba| item(lba, block(lba))).collect());
-    }
+    (0..BLOCKS).for_each(|lba| append_items(&pool, vec![item(lba, block(lba))]));
     pool.seal_all();
     at_once(pool.checkpoint(false)).expect("good drives");
     let victim = location(&pool, 0).segment();
