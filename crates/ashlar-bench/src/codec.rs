@@ -166,8 +166,11 @@ fn speeds(data: &Bytes, compression: Compression) -> (f64, f64) {
 /// so many bytes.
 async fn cold_ratio(corpora: &[Corpus], stored_bytes: f64) -> anyhow::Result<f64> {
     let options = Options { cold_after: Duration::ZERO, ..Options::default() };
-    let bytes = stored_bytes as u64 * 100 / LIVE_PERCENT * 100 / NET_PERCENT;
-    let pool = MemoryPool::new(bytes, options).await?;
+    let wanted = stored_bytes * 100.0 / LIVE_PERCENT as f64;
+    let bytes = (wanted * 100.0 / NET_PERCENT as f64) as u64;
+    // What may live of so many bytes is known once there is such a pool.
+    let tried = MemoryPool::new(bytes, options.clone()).await?.store.status().space.limit;
+    let pool = MemoryPool::new((bytes as f64 * wanted / tried as f64) as u64, options).await?;
     let mut volumes = Vec::new();
     for corpus in corpora {
         volumes.push(pool.volume(&corpus.bytes, Compression::Auto).await?);

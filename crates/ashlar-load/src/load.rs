@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// What noise is made of.
 const WORD_BYTES: usize = 8;
-/// What LZ4 needs beside a block's noise, rounded up to what a block may be stored in.
+/// What LZ4 needs beside a kibibyte of a block's noise, rounded up to what a block may be stored in.
 const LZ4_BYTES: usize = 64;
 
 /// Which way data go.
@@ -106,7 +106,7 @@ impl Content {
             let random_bytes = match self {
                 Content::Incompressible => block.len(),
                 Content::Compressible => block.len() / 2,
-                Content::Half => block.len() / 2 - LZ4_BYTES,
+                Content::Half => block.len() / 2 - 2 * LZ4_BYTES,
                 Content::Quarter => block.len() / 4 - LZ4_BYTES,
                 Content::Sparse => WORD_BYTES,
             };

@@ -204,9 +204,9 @@ The configuration file (TOML) has the same keys: listen, discovery, socket,
 reactors, spin_us, map_memory_bytes, member_wait_seconds, drive_poll_seconds,
 drive_hot_celsius, drive_worn_percent. It has five more:
 over_provisioning_percent is the part of the usable space that is kept free for
-garbage collection (23); cold_after_seconds is how long ago data was written that
-is cold (3600): see volume create --compression; drive_directories lists further directories that hold
-drives as files; auto_rejoin says whether drives that come back rejoin open
+garbage collection (23); cold_after_seconds is how long ago data was written
+that is cold (3600, see volume create --compression); drive_directories lists
+further directories that hold drives as files; auto_rejoin says whether drives that come back rejoin open
 pools by themselves (true); log says what to log, as in
 log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file again and
 takes a new log at once. RUST_LOG overrides log.

@@ -30,7 +30,7 @@ fn what_is_wrong_with_a_body_is_said_in_our_words() {
             "'lba_bytes' is a text, and has to be a whole number from 0 to 4294967295",
         ),
         (volume(r#""lba_bytes":-1"#), "'lba_bytes' is -1, and has to be a whole number"),
-        (volume(r#""compression":1"#), "'compression' is 1, and has to be text"),
+        (volume(r#""compression":1"#), "'compression' is 1, and has to be a text"),
         (volume(r#""allow":"any""#), "'allow' is a text, and has to be a list"),
         (volume(r#""allow":[1]"#), "'allow' is a list, and has to be a text"),
     ] {

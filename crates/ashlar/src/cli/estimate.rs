@@ -102,7 +102,7 @@ fn by_codec(measured: &Measured, not_zero_bytes: f64) -> ByCodec {
 fn as_text(estimate: &Estimate) -> String {
     let (of, sampled) = (ByteSize(estimate.data_bytes), ByteSize(estimate.sampled_bytes));
     let mut text = format!(
-        "{}: {of}, of which {sampled} were read; {:.0}% of that is zeros, which take no room\n\n{}\n\n\
+        "{}: {of}\n{sampled} of that were read; {:.0}% of these are zeros, which take no room\n\n{}\n\n\
          RATIO and STORED are before redundancy. 'auto' is shown as it is once data are cold:\n\
          hosts write at the speed of lz4.",
         estimate.data,

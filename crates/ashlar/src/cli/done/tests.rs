@@ -28,6 +28,7 @@ fn volume() -> Volume {
         pool: "tank".to_owned(),
         name: "v0".to_owned(),
         size_bytes: 1 << 30,
+        compression: "auto".to_owned(),
         ..Volume::default()
     }
 }

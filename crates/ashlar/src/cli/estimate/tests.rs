@@ -67,7 +67,7 @@ fn what_is_all_zeros_has_no_ratio() {
     file.as_file().set_len(2 << 20).unwrap();
     let estimate = estimate(file.path(), 1 << 20).unwrap();
     assert!(estimate.codecs.iter().all(|by| (by.ratio, by.stored_bytes) == (None, 0)));
-    assert!(as_text(&estimate).contains("100% of that is zeros"));
+    assert!(as_text(&estimate).contains("100% of these are zeros"));
 }
 
 #[test]

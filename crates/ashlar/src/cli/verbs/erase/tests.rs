@@ -11,7 +11,7 @@ fn each_drive_is_named_with_what_was_done_to_it() {
         ..DriveErase::default()
     };
     let all = [
-        erase("file:/d/0.img", "finished", Some("discard"), None),
+        erase("file:/d/0.img,size=1GiB", "finished", Some("discard"), None),
         erase("/dev/sda", "finished", Some("overwrite"), None),
         erase("tank/drive-2", "missing", None, Some("the drive was not there")),
     ];
