@@ -10,7 +10,8 @@ use serde::Serialize;
 
 /// What noise is made of.
 const WORD_BYTES: usize = 8;
-/// What LZ4 needs beside a kibibyte of a block's noise, rounded up to what a block may be stored in.
+/// What LZ4 needs beside a kibibyte of a block's noise, rounded up to what a block may be stored
+/// in.
 const LZ4_BYTES: usize = 64;
 
 /// Which way data go.

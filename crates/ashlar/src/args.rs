@@ -206,10 +206,10 @@ drive_hot_celsius, drive_worn_percent. It has five more:
 over_provisioning_percent is the part of the usable space that is kept free for
 garbage collection (23); cold_after_seconds is how long ago data was written
 that is cold (3600, see volume create --compression); drive_directories lists
-further directories that hold drives as files; auto_rejoin says whether drives that come back rejoin open
-pools by themselves (true); log says what to log, as in
-log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file again and
-takes a new log at once. RUST_LOG overrides log.
+further directories that hold drives as files; auto_rejoin says whether drives
+that come back rejoin open pools by themselves (true); log says what to log,
+as in log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file
+again and takes a new log at once. RUST_LOG overrides log.
 Its table [limits] bounds what hosts may use:
 connections_max, connecting_max, io_queues_max, queue_entries_max,
 transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
