@@ -103,8 +103,8 @@ fn as_text(estimate: &Estimate) -> String {
     let (of, sampled) = (ByteSize(estimate.data_bytes), ByteSize(estimate.sampled_bytes));
     let mut text = format!(
         "{}: {of}\n{sampled} of that were read; {:.0}% of these are zeros, which take no room\n\n{}\n\n\
-         RATIO and STORED are before redundancy. 'auto' is shown as it is once data are cold:\n\
-         hosts write at the speed of lz4.",
+         RATIO and STORED are before redundancy. 'auto' is shown as it is once data are\n\
+         cold: hosts write at the speed of lz4.",
         estimate.data,
         estimate.zero_percent,
         tables::estimate(&estimate.codecs)
