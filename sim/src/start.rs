@@ -19,7 +19,13 @@ pub async fn open(
     drives: Vec<SimDrive>,
     plan: &Plan,
 ) -> Result<(Pool, Opened), OpenError> {
-    open_with(world, drives, plan.options()).await
+    let mut found = Vec::new();
+    for device in drives {
+        let superblock =
+            if plan.grows { newest_superblock(&device).await } else { superblock(&device).await };
+        found.extend(superblock.map(|superblock| FoundDrive { superblock, device }));
+    }
+    Store::open(world, found, plan.options(), OpenPolicy::Degraded).await
 }
 
 /// Opens the pool with these options.
@@ -51,8 +57,16 @@ pub fn may_be_refused(error: &OpenError, plan: &Plan, spared: bool) -> bool {
     }
 }
 
-/// The drive's superblock: the newer one of its outer copies, of which one is enough.
+/// The superblock of a drive that has never grown: all copies say the same.
 pub async fn superblock(device: &SimDrive) -> Option<Superblock> {
+    match copy_at(device, Superblock::FIRST_OFFSET).await {
+        Some(first) => Some(first),
+        None => newest_superblock(device).await,
+    }
+}
+
+/// The drive's superblock: the newer one of its outer copies, of which one is enough.
+async fn newest_superblock(device: &SimDrive) -> Option<Superblock> {
     let first = copy_at(device, Superblock::FIRST_OFFSET).await;
     let inside = copy_at(device, Superblock::INSIDE_OFFSET).await;
     let mut second = None;
