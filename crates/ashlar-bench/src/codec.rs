@@ -7,16 +7,14 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Lba, SECTOR_BYTES, VolumeId};
+use ashlar_block::{BLOCK_BYTES, ByteSize, Lba, VolumeId};
 use ashlar_load::load::{Content, Direction, Load};
 use ashlar_load::ratio::Ratio;
 use ashlar_reactor::sleep;
 use ashlar_store::codec::Stored;
 use ashlar_store::format::location::SLOT_BYTES;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{
-    Compression, FoundDrive, NewPool, OpenPolicy, Options, Store, ZstdLevel, create,
-};
+use ashlar_store::{Compression, NewPool, Options, Store, ZstdLevel, create};
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -26,7 +24,7 @@ use super::parts::thread_time;
 use super::progress::Progress;
 use super::rounds::{self, Subject, Summary};
 use super::targets::{Target, Verdict};
-use super::turns::{CountedDrive, TurnWorld};
+use super::turns::{CountedDrive, TurnWorld, open};
 use super::{Figures, Settings, table};
 use corpora::Corpus;
 
@@ -231,14 +229,7 @@ impl MemoryPool {
             segment_numbers: None,
         };
         create(&world, &new, drives.clone()).await?;
-        let mut found = Vec::new();
-        for device in drives {
-            let sector = AlignedBuf::zeroed(SECTOR_BYTES);
-            let (read, sector) = device.read(Superblock::FIRST_OFFSET, sector).await;
-            read?;
-            found.push(FoundDrive { superblock: Superblock::decode(&sector)?, device });
-        }
-        let (store, _) = Store::open(&world, found, options, OpenPolicy::Whole).await?;
+        let store = open(&world, &drives, options).await?;
         Ok(MemoryPool { store })
     }
 

@@ -9,13 +9,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Device, Lba, VolumeId, XorShift};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, ByteSize, Lba, VolumeId, XorShift};
 use ashlar_load::ratio::Ratio;
 use ashlar_reactor::sleep;
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{
-    Compression, FoundDrive, Invented, NewPool, OpenPolicy, Options, Store, create,
-};
+use ashlar_store::{Compression, Invented, NewPool, Options, Store, create};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use serde::Serialize;
@@ -25,7 +23,7 @@ use super::memory::resident_bytes_of_this_process;
 use super::program::Program;
 use super::progress::Progress;
 use super::targets::{Target, Verdict};
-use super::turns::{CountedDrive, TurnWorld, cpu_of_this_thread};
+use super::turns::{CountedDrive, TurnWorld, cpu_of_this_thread, open};
 use super::{Figures, table};
 
 /// The largest first: what memory it takes can be told only once, as the process keeps it.
@@ -249,7 +247,7 @@ impl Rig {
             segment_numbers: None,
         };
         create(&world, &new, drives.clone()).await?;
-        let store = open(&world, &drives).await?;
+        let store = open(&world, &drives, Options::default()).await?;
         let volume = store.create_volume(VOLUME_BLOCKS, Compression::Lz4, Bytes::new()).await?;
         Ok(Rig { world, drives, store, volume, version: 0 })
     }
@@ -397,23 +395,11 @@ impl Rig {
         drop(store);
         sleep(Duration::from_millis(200)).await;
         let (since, before) = (Instant::now(), cpu_of_this_thread());
-        let store = open(&world, &drives).await?;
+        let store = open(&world, &drives, Options::default()).await?;
         let start = Start { wall: since.elapsed(), cpu: cpu_of_this_thread() - before };
         store.crash();
         Ok(start)
     }
-}
-
-async fn open(world: &TurnWorld, drives: &[CountedDrive]) -> anyhow::Result<Store<TurnWorld>> {
-    let mut found = Vec::new();
-    for device in drives {
-        let sector = AlignedBuf::zeroed(ashlar_block::SECTOR_BYTES);
-        let (read, sector) = device.read(Superblock::FIRST_OFFSET, sector).await;
-        read?;
-        found.push(FoundDrive { superblock: Superblock::decode(&sector)?, device: device.clone() });
-    }
-    let (store, _) = Store::open(world, found, Options::default(), OpenPolicy::Whole).await?;
-    Ok(store)
 }
 
 /// Blocks that compress well, each of them different.

@@ -8,9 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ashlar_block::{
-    AlignedBuf, Clock, Device, DeviceError, Durability, MemoryDevice, Nanos, Rng, Spawn, World,
+    AlignedBuf, Clock, Device, DeviceError, Durability, MemoryDevice, Nanos, Rng, SECTOR_BYTES,
+    Spawn, World,
 };
 use ashlar_drive::DriveWorld;
+use ashlar_store::format::superblock::Superblock;
+use ashlar_store::{FoundDrive, OpenPolicy, Options, Store};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -166,4 +169,24 @@ impl Device for CountedDrive {
     async fn discard(&self, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         self.memory.discard(offset, bytes).await
     }
+}
+
+/// Opens the pool that is on these drives.
+///
+/// # Errors
+/// It is not whole.
+pub async fn open(
+    world: &TurnWorld,
+    drives: &[CountedDrive],
+    options: Options,
+) -> anyhow::Result<Store<TurnWorld>> {
+    let mut found = Vec::new();
+    for device in drives {
+        let (read, sector) =
+            device.read(Superblock::FIRST_OFFSET, AlignedBuf::zeroed(SECTOR_BYTES)).await;
+        read?;
+        found.push(FoundDrive { superblock: Superblock::decode(&sector)?, device: device.clone() });
+    }
+    let (store, _) = Store::open(world, found, options, OpenPolicy::Whole).await?;
+    Ok(store)
 }

@@ -7,6 +7,7 @@ use ashlar_format::compression::Compression;
 use ashlar_format::location::{Codec, SLOT_BYTES};
 use bytes::Bytes;
 
+use crate::jobs::recompress::policy::level_for;
 use crate::jobs::recompress::recoded;
 use crate::reader::decompress::decompress_block;
 use crate::writer::compress::{Fragment, compress_blocks};
@@ -23,7 +24,10 @@ impl Stored {
 
     /// The same once they are cold, and collection has moved them.
     pub fn become_cold(self, compression: Compression) -> Self {
-        let cold = |fragment: Fragment| recoded(&fragment, compression).unwrap_or(fragment);
+        let cold = |fragment: Fragment| {
+            let level = level_for(compression, fragment.codec);
+            level.and_then(|level| recoded(&fragment, level)).unwrap_or(fragment)
+        };
         Stored(self.0.into_iter().map(cold).collect())
     }
 

@@ -27,8 +27,8 @@ pub const HOSTS_MAX: usize = 256;
 /// | 6 | 1 | 1: every host may see it |
 /// | 7 | 1 | 1: write protected |
 /// | 8 | 1 … 223 | NQN of a host that may see it; once for each |
-/// | 9 | 4 | bytes of the largest write that hosts are told is atomic, 0 for none; as many as the store writes as one if it is not there |
-/// | 10, critical | 1 | an erase goes on, and nothing is to be read before its end: 1 by Format or an operator, 2 by Sanitize |
+/// | 9 | 4 | most bytes that hosts are told are atomic, 0 for none; absent: all that are |
+/// | 10, critical | 1 | an erase goes on, nothing is read before its end: 1 wipe, 2 Sanitize |
 /// | 11 | 1 | 1: the last Sanitize of it is done |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attributes {

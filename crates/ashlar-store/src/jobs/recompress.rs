@@ -10,17 +10,14 @@
 
 pub(crate) mod policy;
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, World};
-use ashlar_format::compression::Compression;
+use ashlar_format::compression::ZstdLevel;
 use ashlar_format::header::{CrcWitness, RecordKind};
 use ashlar_format::ids::Lsn;
 use ashlar_format::location::{Codec, SegmentId};
 
-use crate::jobs::collect::Rest;
-use crate::jobs::collect::emptying::Part;
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
 use crate::reader::decompress::decompress_block;
@@ -44,8 +41,6 @@ const ROOM_RETRY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Recompression {
     share: TimeShare,
-    /// The segment that is being emptied for it.
-    begun: Cell<Option<SegmentId>>,
 }
 
 impl<W: World> Pool<W> {
@@ -79,15 +74,13 @@ impl<W: World> Pool<W> {
     }
 
     /// The segment that was sealed first of those that hold what hosts have written, if any is to
-    /// be emptied for this.
+    /// be emptied for this. Upkeep asks at each turn: the sums alone tell.
     fn oldest_written(&self, segments: &Segments) -> Option<SegmentId> {
-        let id = segments.summary().oldest_written()?;
-        let limit = self.limit_on(&self.allocation_targets());
-        let is_wanted = self.halt.why().is_none()
-            && self.identity.features.has_zstd()
-            && is_scarce(segments.live().bytes(), limit)
+        let is_wanted = self.identity.features.has_zstd()
+            && is_scarce(segments.live().bytes(), self.space.limit_bytes.get())
+            && self.halt.why().is_none()
             && self.catalog.borrow().recompresses();
-        is_wanted.then_some(id)
+        if is_wanted { segments.summary().oldest_written() } else { None }
     }
 
     /// Empties a part of the segment, or finds that it is not worth it.
@@ -107,17 +100,10 @@ impl<W: World> Pool<W> {
     }
 
     async fn recompress_some(&self, victim: SegmentId) -> Result<(), AppendError> {
-        let job = &self.jobs.recompression;
-        if job.begun.get() != Some(victim) && !self.promises_room(victim).await {
-            self.space.segments.borrow_mut().settle(victim);
-            return Ok(());
+        if self.is_being_emptied(victim) || self.promises_room(victim).await {
+            return self.empty_some(victim).await.map(drop);
         }
-        job.begun.set(Some(victim));
-        let parts = &self.jobs.collecting.begun;
-        let part = self.collect_in_parts(parts, victim, Rest::Stays).await?;
-        if let Part::Done(_) = part {
-            job.begun.set(None);
-        }
+        self.space.segments.borrow_mut().settle(victim);
         Ok(())
     }
 
@@ -137,17 +123,11 @@ impl<W: World> Pool<W> {
     pub async fn recompressed(&self, items: Vec<Item>) -> Vec<Item> {
         let (mut done, mut tried) = (Vec::with_capacity(items.len()), 0);
         for item in items {
-            let compression = self.catalog.borrow().compression_of(item.key.family);
-            let recoded = compression.and_then(|compression| {
-                let fragment = item.fragment.as_ref()?;
-                tried += usize::from(level_for(compression, fragment.codec).is_some());
-                recoded(fragment, compression)
-            });
-            self.count(|counters| {
-                counters.jobs.fragments_recompressed += u64::from(recoded.is_some());
-            });
-            done.push(match recoded {
-                Some(fragment) => as_recode(item, fragment),
+            done.push(match self.level_of(&item) {
+                Some(level) => {
+                    tried += 1;
+                    self.recompress_item(item, level)
+                }
                 None => item,
             });
             if tried == BLOCKS_IN_A_TURN {
@@ -156,6 +136,20 @@ impl<W: World> Pool<W> {
             }
         }
         done
+    }
+
+    /// The level by which what an item moves is stored anew, if that is tried.
+    fn level_of(&self, item: &Item) -> Option<ZstdLevel> {
+        let compression = self.catalog.borrow().compression_of(item.key.family)?;
+        level_for(compression, item.fragment.as_ref()?.codec)
+    }
+
+    fn recompress_item(&self, item: Item, level: ZstdLevel) -> Item {
+        let Some(anew) = item.fragment.as_ref().and_then(|it| recoded(it, level)) else {
+            return item;
+        };
+        self.count(|counters| counters.jobs.fragments_recompressed += 1);
+        as_recode(item, anew)
     }
 }
 
@@ -169,9 +163,8 @@ fn as_recode(item: Item, fragment: Fragment) -> Item {
     Item { kind, key: item.key, fragment: Some(fragment) }
 }
 
-/// The form of a fragment that a cold block has, if it is another one and saves enough.
-pub(crate) fn recoded(fragment: &Fragment, compression: Compression) -> Option<Fragment> {
-    let level = level_for(compression, fragment.codec)?;
+/// The form that zstd gives to what a fragment holds, if it saves enough.
+pub(crate) fn recoded(fragment: &Fragment, level: ZstdLevel) -> Option<Fragment> {
     let slots_max = slots_max(fragment.slots())?;
     let mut block = [0; BLOCK_BYTES];
     if !decompress_block(&fragment.bytes, fragment.codec, &mut block) {

@@ -47,7 +47,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         Ok(())
     }
 
-    /// Refuses a volume to its host until [`Self::end_sanitize`], and notes that it is being
+    /// Refuses a volume to its host until `end_sanitize`, and notes that it is being
     /// sanitized, if nobody but the host sees it when its turn comes.
     ///
     /// # Errors

@@ -11,23 +11,13 @@ use ashlar_volume::{
     AccessList, AtomicWrites, Dispatcher, Door, EraseOutcome, FormatRequest, NamespaceInfo,
     NewVolume, NodeError, Nsid, Place, ReactorIndex, ReactorPools, SanitizeState, VolumeIo,
 };
-use bytes::Bytes;
 
 use crate::support::{
-    Handles, MemoryBay, TestDoor, TestNode, at_door, drive, drives, host, node, pool, volume,
+    Handles, MemoryBay, TestNode, at_door, data, drive, drives, host, node, open, pool, volume,
     with_drive,
 };
 
 const MIB: u64 = 1 << 20;
-
-fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
-    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
-        .expect("the host may see it")
-}
-
-fn data() -> Bytes {
-    vec![7; 4096].into()
-}
 
 /// A pool with a volume of host a alone, which holds something and has counted a write.
 async fn tank(node: &TestNode, handles: &Handles) -> PoolUuid {

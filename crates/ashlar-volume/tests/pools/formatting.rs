@@ -14,23 +14,13 @@ use ashlar_volume::{
     AccessChange, AccessList, Dispatcher, Door, FormatRequest, NodeError, Nsid, ReactorIndex,
     ReactorPools, VolumeIo,
 };
-use bytes::Bytes;
 
 use crate::support::{
-    Handles, MemoryBay, TestDoor, at_door, drive, drives, faults_here, host, node, pool, volume,
+    Handles, MemoryBay, at_door, data, drive, drives, faults_here, host, node, open, pool, volume,
     with_faults,
 };
 
 const MIB: u64 = 1 << 20;
-
-fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
-    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
-        .expect("the host may see it")
-}
-
-fn data() -> Bytes {
-    vec![7; 4096].into()
-}
 
 /// Has a format of namespace 1 begun, which comes to no end before the drives go on.
 async fn begin_format(handles: &Handles) -> Arc<AtomicBool> {

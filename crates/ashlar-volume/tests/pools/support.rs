@@ -11,9 +11,11 @@ use ashlar_drive::{Drive, DriveWorld, Faults, OpenMode};
 use ashlar_reactor::{Config, Handle, STACK_BYTES};
 use ashlar_store::{Compression, NewPool, Options};
 use ashlar_volume::{
-    AccessList, Dispatcher, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node, NodeDoor,
-    ProvidedDrive, ReactorIndex, ReactorPools, Sought, StoppedPool, SubsystemInfo, Table,
+    AccessList, Dispatcher, Door, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node,
+    NodeDoor, Nsid, ProvidedDrive, ReactorIndex, ReactorPools, Sought, StoppedPool, SubsystemInfo,
+    Table,
 };
+use bytes::Bytes;
 
 /// Drives in memory by their text, each the same at every opening.
 #[derive(Clone, Default)]
@@ -273,4 +275,15 @@ pub fn volume(name: &str, size_bytes: u64) -> NewVolume {
 
 pub fn host(name: &str) -> HostNqn {
     HostNqn::new(&format!("nqn.2014-08.org.example:{name}")).expect("an NQN")
+}
+
+/// A namespace as host a sees it.
+pub fn open(door: &TestDoor, nsid: u32) -> <TestDoor as Door>::Volume {
+    door.with_namespace(&host("a"), Nsid(nsid), |_, volume| volume.clone())
+        .expect("the host may see it")
+}
+
+/// A block that is no zeros.
+pub fn data() -> Bytes {
+    vec![7; 4096].into()
 }

@@ -68,7 +68,8 @@ impl<W: World> Pool<W> {
     }
 
     /// The copies of a member that works. The second one lies where the newer one of the others
-    /// says that the drive ends.
+    /// says that the drive ends, and nowhere else, whatever is there: where it was before the drive
+    /// grew, there is a chunk now.
     pub(crate) async fn copies_of(&self, drive: DriveId, uuid: DriveUuid) -> Option<[Copy; 3]> {
         let member = self.array.working(drive)?;
         let first = self.superblock_at(drive, uuid, Superblock::FIRST_OFFSET).await;
@@ -76,13 +77,8 @@ impl<W: World> Pool<W> {
         let (of_first, of_inside) = (first.says.as_ref(), inside.says.as_ref());
         let is_any = of_first.is_some() || of_inside.is_some();
         let end_bytes = if is_any { member.device.size_bytes() } else { member.used_bytes() };
-        let places = Superblock::second_offsets(of_first, of_inside, end_bytes);
-        let mut second = self.superblock_at(drive, uuid, places[0]).await;
-        for place in &places[1..] {
-            if second.says.is_none() {
-                second = self.superblock_at(drive, uuid, *place).await;
-            }
-        }
+        let likeliest = Superblock::second_offsets(of_first, of_inside, end_bytes)[0];
+        let second = self.superblock_at(drive, uuid, likeliest).await;
         Some([first, second, inside])
     }
 

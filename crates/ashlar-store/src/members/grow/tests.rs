@@ -166,3 +166,29 @@ fn a_drive_that_has_lost_the_write_of_its_first_copy_is_as_large_as_it_has_becom
         assert_eq!(sector_at(device, offset), grown.encode(), "the copy at {offset}");
     }
 }
+
+// The scrub looked for the second copy where it was before, and wrote it there.
+#[test]
+fn a_scrub_of_a_drive_that_has_lost_two_copies_leaves_the_chunk_at_its_old_end_alone() {
+    let drives = Drives::new(Level::RAID1, 2);
+    let pool = drives.open();
+    let device = &drives.devices[0];
+    let before = sector_at(device, Superblock::FIRST_OFFSET);
+    let old_end = Superblock::second_offset(superblock(device).drive_bytes);
+    device.grow(10 * CHUNK);
+    at_once(pool.grow()).unwrap();
+    let grown = superblock(device);
+    let write = |offset: u64, bytes: &[u8]| {
+        let bytes = AlignedBuf::copy_of(bytes).freeze();
+        at_once(device.write(offset, bytes, Durability::Stable)).unwrap();
+    };
+    let data = [7; SECTOR_BYTES];
+    write(old_end, &data);
+    write(Superblock::FIRST_OFFSET, &before);
+    write(Superblock::second_offset(grown.drive_bytes), &[0; SECTOR_BYTES]);
+    assert_eq!(at_once(pool.check_superblocks()).sum().repaired, 2);
+    assert_eq!(sector_at(device, old_end), data);
+    for offset in Superblock::offsets(grown.drive_bytes) {
+        assert_eq!(sector_at(device, offset), grown.encode(), "the copy at {offset}");
+    }
+}
