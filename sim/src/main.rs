@@ -329,9 +329,10 @@ fn report_outcome(outcome: &Outcome) {
 
 fn report_upkeep(outcome: &Outcome) {
     println!(
-        "segments collected {}  compressed anew {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  corrupt reads corrected {}  sectors repaired {}",
+        "segments collected {}  compressed anew {}  dictionaries {}  sweeps {}, of them while hosts were quiet {}  columns kept {}  columns restored {}  moved {}  corrupt reads corrected {}  sectors repaired {}",
         outcome.collected,
         outcome.recompressed,
+        outcome.dictionaries,
         outcome.sweeps,
         outcome.idle_sweeps,
         outcome.columns_kept,

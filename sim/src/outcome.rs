@@ -51,6 +51,8 @@ pub struct Outcome {
     pub collected: u64,
     /// Fragments that were compressed anew when they were moved.
     pub recompressed: u64,
+    /// Dictionaries that were made for volumes.
+    pub dictionaries: u64,
     /// Sweeps of the map, after which segment numbers came back.
     pub sweeps: u64,
     /// Times that hosts were quiet for so long that a sweep ended.
@@ -152,7 +154,7 @@ impl Outcome {
     }
 
     /// What a long run has to have met at least once, and how often it has.
-    fn needed_once(&self) -> [(&'static str, u64); 21] {
+    fn needed_once(&self) -> [(&'static str, u64); 22] {
         [
             ("a cut in recovery", self.recovery_cuts),
             ("a cut in creation", self.creation_cuts),
@@ -167,6 +169,7 @@ impl Outcome {
             ("a column that was restored", self.columns_restored),
             ("a column that was moved for a rebalance", self.columns_moved),
             ("a fragment that was compressed anew", self.recompressed),
+            ("a dictionary that was made", self.dictionaries),
             ("a sweep while hosts were quiet", self.idle_sweeps),
             ("a torn batch", self.torn),
             ("a corrupt read that was corrected", self.corrupt_reads_corrected),
@@ -199,6 +202,7 @@ impl AddAssign for Outcome {
         self.rewritten += other.rewritten;
         self.collected += other.collected;
         self.recompressed += other.recompressed;
+        self.dictionaries += other.dictionaries;
         self.sweeps += other.sweeps;
         self.idle_sweeps += other.idle_sweeps;
         self.drives_lost += other.drives_lost;

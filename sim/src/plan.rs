@@ -8,7 +8,7 @@ use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, XorShift};
 use ashlar_raid::Level;
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{
-    ATOMIC_BOUNDARY_BYTES, Holder, Levels, NewPool, Options, Settings, unit_blocks_max,
+    ATOMIC_BOUNDARY_BYTES, Holder, Learning, Levels, NewPool, Options, Settings, unit_blocks_max,
 };
 
 const GIB_BLOCKS: u64 = (1 << 30) / BLOCK_BYTES as u64;
@@ -315,6 +315,8 @@ impl Plan {
             table_inline_bytes_max: self.table_inline_bytes_max(),
             adopted_columns_max: self.adopted_columns_max(),
             cold_after: self.cold_after(),
+            // Volumes are small: each that has a few segments gets one, and more of them as it grows.
+            learning: Learning { blocks_min: 24, stored_part: 8, gain_percent_min: 0, growth: 2 },
             holder: self.heartbeats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
             ..Options::default()
         }

@@ -328,6 +328,7 @@ impl Scenario {
             }
             outcome.collected += status.counters.jobs.segments_collected;
             outcome.recompressed += status.counters.jobs.fragments_recompressed;
+            outcome.dictionaries += status.counters.jobs.dictionaries_made;
             outcome.sweeps += status.counters.jobs.sweeps;
             outcome.corrupt_reads_corrected += status.counters.reads.corrupt_reads_corrected;
             outcome.sectors_repaired += status.counters.repairs.sectors_repaired;

@@ -194,6 +194,6 @@ pub(crate) fn page_of(stored: Vec<u8>, codec: Codec) -> Option<Vec<u8>> {
             let length = usize::from(u16::from_le_bytes(*length));
             lz4_flex::block::decompress(rest, length).ok().filter(|page| page.len() == length)
         }
-        Codec::Zstd => None,
+        Codec::Zstd | Codec::Named => None,
     }
 }

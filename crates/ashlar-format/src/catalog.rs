@@ -10,7 +10,8 @@ use ashlar_block::{Lba, VolumeId};
 use bytes::Bytes;
 
 use crate::compression::Compression;
-use crate::ids::{Family, Layer, Lsn};
+use crate::dictionary::DictionaryEntry;
+use crate::ids::{DictionaryNumber, Family, Layer, Lsn};
 use crate::scrub::{ScrubProgress, ScrubRecord};
 pub use items::{Item, ItemKey, KeptItems};
 
@@ -163,6 +164,15 @@ pub struct Usage {
     pub slots: u64,
 }
 
+/// What has been written since the pool was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lifetime {
+    /// Blocks that hosts have written, zeros included.
+    pub blocks_written: u64,
+    /// Bytes that the drives were given, whatever for.
+    pub bytes_to_drives: u64,
+}
+
 /// The volume table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Catalog {
@@ -176,6 +186,10 @@ pub struct Catalog {
     pub next_layer: u32,
     /// What each family stores, as of the checkpoint.
     pub usages: BTreeMap<Family, Usage>,
+    /// What blocks of families have in common, by number.
+    pub dictionaries: BTreeMap<DictionaryNumber, DictionaryEntry>,
+    /// The number before that of the next dictionary.
+    pub next_dictionary: DictionaryNumber,
     /// What an operator has chosen.
     pub settings: Settings,
     /// The last scrub.
@@ -192,6 +206,8 @@ pub struct Catalog {
     pub rebuilt_bytes: u64,
     /// The same of the rebalance.
     pub rebalanced_bytes: u64,
+    /// What has been written, as of the last checkpoint that wrote the catalog.
+    pub lifetime: Lifetime,
     /// What a newer version has written and this one does not know.
     pub kept: KeptItems,
 }
@@ -216,11 +232,36 @@ impl Catalog {
         id
     }
 
-    /// Removes a volume, with its layer. Returns its family.
+    /// Removes a volume, with its layer, and with its dictionaries if no other of its family is
+    /// left. Returns its family.
     pub fn remove(&mut self, id: VolumeId) -> Option<Family> {
         let removed = self.volumes.remove(&id)?;
         self.layers.remove(&removed.layer);
+        if !self.knows(removed.family) {
+            self.remove_dictionaries(removed.family);
+        }
         Some(removed.family)
+    }
+
+    /// Adds a dictionary under the next number.
+    pub fn insert_dictionary(&mut self, dictionary: DictionaryEntry) -> DictionaryNumber {
+        self.next_dictionary.0 += 1;
+        self.dictionaries.insert(self.next_dictionary, dictionary);
+        self.next_dictionary
+    }
+
+    /// Removes the dictionaries of a family of which nothing is stored any more.
+    pub fn remove_dictionaries(&mut self, family: Family) {
+        self.dictionaries.retain(|_, dictionary| dictionary.family != family);
+    }
+
+    /// The dictionaries of a family, in the order in which they were made.
+    pub fn dictionaries_of(
+        &self,
+        family: Family,
+    ) -> impl DoubleEndedIterator<Item = (DictionaryNumber, &DictionaryEntry)> {
+        let of_family = move |(_, it): &(&DictionaryNumber, &DictionaryEntry)| it.family == family;
+        self.dictionaries.iter().filter(of_family).map(|(number, it)| (*number, it))
     }
 
     /// Whether hosts have a volume of the family.

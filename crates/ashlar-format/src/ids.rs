@@ -45,6 +45,10 @@ pub struct Family(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Layer(pub u32);
 
+/// A dictionary of a pool. No other has ever had its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct DictionaryNumber(pub u32);
+
 /// What the map is keyed by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {

@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod codec;
 pub mod compression;
+pub mod dictionary;
 pub mod features;
 pub mod fields;
 pub mod header;

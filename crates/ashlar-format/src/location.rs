@@ -38,9 +38,8 @@ impl fmt::Display for SegmentId {
 /// without snapshots has none, and reads it as absent.
 pub const ZERO_HERE: u64 = 1;
 
-/// How a fragment's bytes are to be read. Code 3 is that of a codec which the fragment itself
-/// names. What stores other fragments than raw ones and those of LZ4 says so in the pool's
-/// [features](crate::features).
+/// How a fragment's bytes are to be read. What stores other fragments than raw ones and those of LZ4
+/// says so in the pool's [features](crate::features).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
     /// As they are.
@@ -49,6 +48,8 @@ pub enum Codec {
     Lz4,
     /// A zstd frame without its magic number, content size and checksum (RFC 8878, section 3.1.1).
     Zstd,
+    /// What the fragment [itself names](crate::dictionary::take_head): zstd by a dictionary.
+    Named,
 }
 
 impl Codec {
@@ -57,6 +58,7 @@ impl Codec {
             Codec::Raw => 0,
             Codec::Lz4 => 1,
             Codec::Zstd => 2,
+            Codec::Named => 3,
         }
     }
 }
@@ -102,13 +104,12 @@ impl Location {
     /// The location that a stored word means.
     ///
     /// # Errors
-    /// It names no segment, or a codec that only a newer Ashlar reads.
+    /// It names no segment.
     pub fn from_bits(bits: u64) -> Result<Self, Malformed> {
         if !(1..=SegmentId::COUNT).contains(&(bits >> 39)) {
             return Err(Malformed { what: "location" });
         }
-        let location = NonZeroU64::new(bits).filter(|_| bits & 3 <= 2).map(Location);
-        location.ok_or(Malformed { what: "location: only a newer Ashlar reads its codec" })
+        NonZeroU64::new(bits).map(Location).ok_or(Malformed { what: "location" })
     }
 
     /// The segment.
@@ -136,7 +137,8 @@ impl Location {
         match self.to_bits() & 3 {
             0 => Codec::Raw,
             1 => Codec::Lz4,
-            _ => Codec::Zstd,
+            2 => Codec::Zstd,
+            _ => Codec::Named,
         }
     }
 

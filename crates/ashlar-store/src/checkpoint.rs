@@ -22,7 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use ashlar_block::{AlignedBuf, Cause, DriveId, Durability, IoError, SECTOR_BYTES, World};
-use ashlar_format::catalog::Catalog;
+use ashlar_format::catalog::{Catalog, Lifetime};
 use ashlar_format::codec::crc32c;
 use ashlar_format::ids::{Incarnation, Lsn, RootGeneration, SHARD_COUNT, ShardId};
 use ashlar_format::location::SegmentId;
@@ -136,7 +136,7 @@ impl<W: World> Pool<W> {
 
     async fn try_checkpoint(&self, clean: bool) -> Result<(), CheckpointError> {
         self.count_redundancy().await;
-        let noted = self.note()?;
+        let noted = self.note(clean)?;
         // Drives that answer at once end no turn: hosts go on between the steps all the same.
         self.world.yield_now().await;
         let before = self.upkeep.now_does(Activity::WriteMaps);
@@ -162,7 +162,7 @@ impl<W: World> Pool<W> {
 
     // --- step 1 ----------------------------------------------------------------------------------
 
-    fn note(&self) -> Result<Noted, CheckpointError> {
+    fn note(&self, clean: bool) -> Result<Noted, CheckpointError> {
         let generation = RootGeneration(self.checkpoint.roots.newest().generation.0 + 1);
         let drives = self.drives();
         self.seal_off_lost_drives();
@@ -183,9 +183,13 @@ impl<W: World> Pool<W> {
         catalog.rebuilt_bytes = self.jobs.rebuild.done.bytes();
         catalog.rebalanced_bytes = self.jobs.rebalance.done.bytes();
         let mut catalog = catalog.clone();
+        let pages = self.checkpoint.catalog_pages.borrow();
         if !takes_last && segments.usable_striped() < CHECKPOINT_MIN {
             // It would halt the pool, and what jobs have done is not worth that.
-            self.checkpoint.catalog_pages.borrow().leave_work_of_jobs_as_written(&mut catalog);
+            pages.leave_work_of_jobs_as_written(&mut catalog);
+        } else {
+            let now = self.lifetime(&catalog);
+            pages.note_lifetime(&mut catalog, now, clean);
         }
         Ok(Noted {
             floor,
@@ -198,6 +202,17 @@ impl<W: World> Pool<W> {
             records: self.writer.lsns.records(),
             relocated_columns: self.jobs.relocation.unsettled_columns(),
         })
+    }
+
+    /// What has been written since the pool was made. The catalog in use says what that was when it
+    /// was opened.
+    pub fn lifetime(&self, catalog: &Catalog) -> Lifetime {
+        let (Lifetime { blocks_written, bytes_to_drives }, since) =
+            (catalog.lifetime, self.counters.get());
+        Lifetime {
+            blocks_written: blocks_written + since.hosts.blocks_written,
+            bytes_to_drives: bytes_to_drives + since.drives.bytes_to_drives,
+        }
     }
 
     /// Whether a checkpoint that leaves out what jobs have done has pages of the maps to write.
@@ -401,6 +416,7 @@ impl<W: World> Pool<W> {
         if self.unreleased().is_empty() {
             self.rebuild_ended();
         }
+        self.dictionaries.are_durable(noted.catalog.next_dictionary);
         self.checkpoint.bytes_before.set(noted.written);
         self.checkpoint.records_before.set(noted.records);
         self.count(|counters| counters.jobs.checkpoints += 1);

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::jobs::recompress::policy::level_for;
 use crate::jobs::recompress::recoded;
 use crate::reader::decompress::decompress_block;
-use crate::writer::compress::{Fragment, compress_blocks};
+use crate::writer::compress::{Fragment, compress_anew, compress_blocks};
 
 /// Blocks in the form in which they are stored.
 pub struct Stored(Vec<Fragment>);
@@ -26,7 +26,11 @@ impl Stored {
     pub fn become_cold(self, compression: Compression) -> Self {
         let cold = |fragment: Fragment| {
             let level = level_for(compression, fragment.codec);
-            level.and_then(|level| recoded(&fragment, level)).unwrap_or(fragment)
+            let by_level = |level| {
+                let compress = |block: &[u8], slots_max| compress_anew(block, level, slots_max);
+                recoded(&fragment, |_| None, compress)
+            };
+            level.and_then(by_level).unwrap_or(fragment)
         };
         Stored(self.0.into_iter().map(cold).collect())
     }
@@ -53,7 +57,7 @@ impl Stored {
             let is_right = crc32c(&fragment.bytes) == fragment.crc;
             is_right
                 && (fragment.codec == Codec::Raw
-                    || decompress_block(&fragment.bytes, fragment.codec, out))
+                    || decompress_block(&fragment.bytes, fragment.codec, |_| None, out))
         })
     }
 }

@@ -31,6 +31,7 @@ use crate::map::Map;
 use crate::map::shard::Shard;
 use crate::members::Membership;
 use crate::members::naming::{Label, Naming};
+use crate::reader::dictionaries::Dictionaries;
 use crate::space::Allocator;
 use crate::space::segments::Segments;
 use crate::upkeep::UpkeepState;
@@ -83,6 +84,7 @@ pub(crate) struct Pool<W: World> {
     pub checkpoint: Checkpointer,
     /// Volumes, settings and figures that roots keep.
     pub catalog: RefCell<Catalog>,
+    pub dictionaries: Dictionaries,
     pub jobs: Jobs,
     pub requests: Requests,
     pub upkeep: UpkeepState,
@@ -128,6 +130,7 @@ impl<W: World> Pool<W> {
             map: Map::new(parts.shards, map_memory_bytes / 2),
             writer: Writer::new(parts.lsns),
             checkpoint: Checkpointer::new(parts.incarnation, roots, parts.table),
+            dictionaries: Dictionaries::durable_up_to(parts.catalog.next_dictionary),
             catalog: RefCell::new(parts.catalog),
             jobs: Jobs::default(),
             requests: Requests::default(),

@@ -6,7 +6,7 @@
 //! 1. It is taken in one turn: its figures are of the same moment.
 
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
-use ashlar_format::catalog::Settings;
+use ashlar_format::catalog::{Lifetime, Settings};
 use ashlar_format::root::{MemberRecord, MemberState};
 use ashlar_raid::{Failure, Level, Member};
 
@@ -87,6 +87,8 @@ pub struct PoolStatus {
     pub worst_loss: Option<WorstLoss>,
     /// What has happened since it was opened.
     pub counters: Counters,
+    /// What was written since it was made; a crash loses what came after the last checkpoint.
+    pub lifetime: Lifetime,
     /// Why it takes no writes, if it does not.
     pub halted: Option<String>,
     /// Another machine that has opened it since: nothing of it is answered here any more.
@@ -165,6 +167,7 @@ impl<W: World> Pool<W> {
             capacity: self.capacity(),
             worst_loss: self.worst_loss(),
             counters: self.counters.get(),
+            lifetime: self.lifetime(&self.catalog.borrow()),
             halted: self.halt.why(),
             taken_by: self.taken_by(),
             is_uncertain: self.is_uncertain(),

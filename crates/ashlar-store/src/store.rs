@@ -33,7 +33,7 @@ use crate::space::capacity::Request;
 use crate::status::PoolStatus;
 use crate::writer::batch::unit_blocks_max;
 use crate::writer::commit::occupancy;
-use crate::writer::compress::compress_blocks;
+use crate::writer::compress::{blocks_in_a_turn, compress_blocks};
 use units::{add_items, cut};
 
 use bounds::{check_attributes, check_size};
@@ -207,6 +207,13 @@ impl<W: World> Store<W> {
         self.change(id, Request::Change, |volume| volume.compression = compression).await
     }
 
+    /// Forgets what was learnt from a volume of which nothing is left but zeros: its dictionaries,
+    /// which have parts of what it held. Durable with the next change of the volume.
+    pub fn unlearn(&self, id: VolumeId) -> Result<(), IoError> {
+        self.pool.unlearn(self.live(id)?.family);
+        Ok(())
+    }
+
     /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it
     /// returns.
     pub async fn resize_volume(&self, id: VolumeId, blocks: u64) -> Result<(), IoError> {
@@ -294,7 +301,15 @@ impl<W: World> Store<W> {
         let count = data.len() / BLOCK_BYTES;
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
         let mut items = self.pool.writer.lists.items.list();
-        add_items(&mut items, Key { family, lba, layer }, compress_blocks(&data, compression));
+        let turn_bytes = blocks_in_a_turn(compression) * BLOCK_BYTES;
+        for at in (0..data.len()).step_by(turn_bytes) {
+            if at > 0 {
+                self.pool.world.yield_now().await;
+            }
+            let part = data.slice(at..data.len().min(at + turn_bytes));
+            let first = Key { family, lba: lba.plus((at / BLOCK_BYTES) as u64), layer };
+            add_items(&mut items, first, compress_blocks(&part, compression));
+        }
         let stored = occupancy(&items);
         let admitted =
             self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;

@@ -99,6 +99,8 @@ pub struct PoolCounters {
     pub blocks_moved: u64,
     /// Those of them that are stored in another form since.
     pub blocks_recompressed: u64,
+    /// Dictionaries that were made for volumes, and kept.
+    pub dictionaries_made: u64,
     /// Segments reclaimed.
     pub segments_collected: u64,
     /// Columns of segments that were on lost drives and are on others now.
@@ -127,6 +129,7 @@ pub struct PoolCounters {
     pub blocks_unrecovered: u64,
     /// Starts that found no clean end before them, since the pool was made.
     pub unclean_starts: u64,
-    /// Bytes written to drives over bytes that hosts have written. Null: they wrote nothing.
+    /// Bytes written to drives over bytes that hosts have written, since the pool was made. Null:
+    /// they wrote nothing.
     pub write_amplification: Option<f64>,
 }

@@ -11,26 +11,30 @@ use std::time::Duration;
 use ashlar_block::{DriveId, VolumeId};
 use bytes::Bytes;
 
-use super::{Catalog, LayerEntry, Levels, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState};
+use super::{
+    Catalog, LayerEntry, Levels, Lifetime, PRIO_MAX, Settings, Usage, VolumeEntry, VolumeState,
+};
 use crate::codec::{Malformed, Reader, Writer};
 use crate::compression::Compression;
+use crate::dictionary::DictionaryEntry;
 use crate::fields::{CRITICAL, FieldsError, Kept, put_field, put_kept, take_fields};
-use crate::ids::{Family, Layer, Lsn};
+use crate::ids::{DictionaryNumber, Family, Layer, Lsn};
 use crate::location::SegmentId;
 use crate::scrub::{Findings, ScrubProgress, ScrubRecord};
 
 const WHAT: &str = "catalog";
 
-/// What an item is. 4 is kept for tiers, 8 and 9 for codecs and dictionaries.
+/// What an item is. 4 is kept for tiers, 8 for codecs.
 const POOL: u16 = 1;
 const SETTINGS: u16 = 2;
 const SCRUB: u16 = 3;
 const VOLUME: u16 = 5;
 const LAYER: u16 = 6;
 const USAGE: u16 = 7;
+const DICTIONARY: u16 = 9;
 
 fn is_known((tag, _): ItemKey) -> bool {
-    [POOL, SETTINGS, SCRUB, VOLUME, LAYER, USAGE].contains(&tag)
+    [POOL, SETTINGS, SCRUB, VOLUME, LAYER, USAGE, DICTIONARY].contains(&tag)
 }
 
 /// Families whose usage is in one item.
@@ -65,11 +69,18 @@ impl Catalog {
         let layers = self.layers.keys().map(|layer| (LAYER, layer.0));
         let used = self.usages.iter().filter(|(_, usage)| **usage != Usage::default());
         let usages = used.map(|(family, _)| (USAGE, family.0 / FAMILIES_PER_ITEM));
+        let dictionaries = self.dictionaries.keys().map(|number| (DICTIONARY, number.0));
         // What is kept of a volume goes with it.
         let stays = |item: &&ItemKey| item.0 == USAGE || !is_known(**item);
         let kept = self.kept.0.keys().filter(stays).copied();
         let of_itself = [(POOL, 0), (SETTINGS, 0), (SCRUB, 0)].into_iter();
-        of_itself.chain(volumes).chain(layers).chain(usages).chain(kept).collect()
+        of_itself
+            .chain(volumes)
+            .chain(layers)
+            .chain(usages)
+            .chain(dictionaries)
+            .chain(kept)
+            .collect()
     }
 
     /// Whether an item is not as it was.
@@ -89,6 +100,13 @@ impl Catalog {
             }
             (LAYER, number) => self.layers.get(&Layer(number)) != before.layers.get(&Layer(number)),
             (USAGE, number) => usages(self, number) != usages(before, number),
+            // None changes.
+            (DICTIONARY, number) => {
+                let has = |catalog: &Catalog| {
+                    catalog.dictionaries.contains_key(&DictionaryNumber(number))
+                };
+                has(self) != has(before)
+            }
             _ => self.kept.0.get(&item) != before.kept.0.get(&item),
         }
     }
@@ -107,6 +125,10 @@ impl Catalog {
                 self.layers.get(&Layer(number)).into_iter().for_each(|it| put_layer(&mut w, it))
             }
             (USAGE, number) => put_field(&mut w, 1, |w| put_usages(w, self.usages_of(number))),
+            (DICTIONARY, number) => {
+                let dictionary = self.dictionaries.get(&DictionaryNumber(number));
+                dictionary.into_iter().for_each(|it| it.put(&mut w));
+            }
             _ => {}
         }
         if let Some(kept) = self.kept.0.get(&item) {
@@ -151,6 +173,11 @@ impl Catalog {
                 self.layers.insert(Layer(number), layer);
                 Ok(kept)
             }
+            (DICTIONARY, number) => {
+                let (dictionary, kept) = DictionaryEntry::take(bytes)?;
+                self.dictionaries.insert(DictionaryNumber(number), dictionary);
+                Ok(kept)
+            }
             (USAGE, _) => take_fields(WHAT, bytes, |tag, r| take_usages(&mut self.usages, tag, r)),
             (tag, _) if tag & CRITICAL != 0 => {
                 Err(FieldsError::Unknown { what: WHAT, tag: tag & !CRITICAL })
@@ -190,6 +217,15 @@ impl Catalog {
         if let Some(bytes) = self.formatted_bytes {
             put_field(w, 7, |w| w.u64(bytes.get()));
         }
+        let Lifetime { blocks_written, bytes_to_drives } = self.lifetime;
+        for (tag, total) in [(8, blocks_written), (9, bytes_to_drives)] {
+            if total > 0 {
+                put_field(w, tag, |w| w.u64(total));
+            }
+        }
+        if self.next_dictionary.0 > 0 {
+            put_field(w, 10, |w| w.u32(self.next_dictionary.0));
+        }
     }
 
     fn take_pool(&mut self, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
@@ -201,6 +237,9 @@ impl Catalog {
             5 => self.rebalanced_bytes = r.u64()?,
             6 => self.next_layer = r.u32()?,
             7 => self.formatted_bytes = NonZeroU64::new(r.u64()?),
+            8 => self.lifetime.blocks_written = r.u64()?,
+            9 => self.lifetime.bytes_to_drives = r.u64()?,
+            10 => self.next_dictionary = DictionaryNumber(r.u32()?),
             _ => return Ok(false),
         }
         Ok(true)

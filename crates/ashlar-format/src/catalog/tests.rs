@@ -25,6 +25,11 @@ fn catalog() -> Catalog {
         )]),
         next_layer: 5,
         usages: BTreeMap::from([(Family(4), Usage { blocks: 1, slots: 2 })]),
+        dictionaries: BTreeMap::from([(
+            DictionaryNumber(3),
+            DictionaryEntry { family: Family(4), blocks: 900, bytes: Bytes::from_static(b"the") },
+        )]),
+        next_dictionary: DictionaryNumber(6),
         settings: Settings {
             recon_prio: 10,
             recon_p99: Some(Duration::from_millis(2)),
@@ -65,6 +70,7 @@ fn catalog() -> Catalog {
         rebalance_below: Some(Lsn(99)),
         rebuilt_bytes: 1 << 33,
         rebalanced_bytes: 1 << 34,
+        lifetime: Lifetime { blocks_written: 1 << 41, bytes_to_drives: 1 << 55 },
         kept: KeptItems::default(),
     }
 }
@@ -110,9 +116,11 @@ fn a_family_that_stores_nothing_takes_nothing() {
 #[test]
 fn an_item_has_changed_if_its_bytes_are_others() {
     let before = catalog();
-    let changes: [fn(&mut Catalog); 9] = [
+    let changes: [fn(&mut Catalog); 11] = [
         |catalog| catalog.rebuilt_bytes += 1,
         |catalog| catalog.next_layer += 1,
+        |catalog| catalog.lifetime.blocks_written += 1,
+        |catalog| catalog.next_dictionary.0 += 1,
         |catalog| catalog.settings.scrub_prio = 9,
         |catalog| catalog.scrub.finished_at += 1,
         |catalog| catalog.scrub_progress = None,
@@ -142,8 +150,8 @@ fn an_item_has_changed_if_its_bytes_are_others() {
 #[test]
 fn what_a_newer_version_has_added_is_written_again() {
     // An item that is not known.
-    let empty = ((9, 5), Vec::new());
-    let later = [catalog().items(), vec![item(9, 4, 1, b"dictionary"), empty]].concat();
+    let empty = ((14, 5), Vec::new());
+    let later = [catalog().items(), vec![item(14, 4, 1, b"tenant"), empty]].concat();
     let read = Catalog::of_items(&later).expect("whole");
     assert_ne!(read, catalog());
     assert_eq!(read.items(), later);
@@ -162,6 +170,30 @@ fn a_field_of_a_volume_is_kept_as_long_as_the_volume() {
     assert_eq!(read.items(), items);
     assert_eq!(read.remove(VolumeId(4)), Some(Family(4)));
     assert_eq!(Catalog::of_items(&read.items()).expect("whole").kept, KeptItems::default());
+}
+
+#[test]
+fn dictionaries_go_with_the_last_volume_of_their_family() {
+    let mut catalog = Catalog::default();
+    let [one, other] =
+        [1, 2].map(|blocks| catalog.insert_next(blocks, Compression::Auto, Bytes::new(), 7));
+    let dictionary = |id: VolumeId| DictionaryEntry {
+        family: Family(id.0),
+        blocks: 9,
+        bytes: Bytes::from_static(b"words"),
+    };
+    let first = catalog.insert_dictionary(dictionary(one));
+    let second = catalog.insert_dictionary(dictionary(other));
+    let third = catalog.insert_dictionary(dictionary(one));
+    let numbers = |catalog: &Catalog, id: VolumeId| {
+        catalog.dictionaries_of(Family(id.0)).map(|(number, _)| number).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&catalog, one), [first, third]);
+    catalog.remove(one);
+    assert_eq!(numbers(&catalog, one), []);
+    assert_eq!(numbers(&catalog, other), [second]);
+    catalog.remove_dictionaries(Family(other.0));
+    assert!(catalog.insert_dictionary(dictionary(other)) > third, "no number comes back");
 }
 
 #[test]

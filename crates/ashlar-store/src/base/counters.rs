@@ -61,6 +61,8 @@ pub struct JobCounters {
     pub fragments_moved: u64,
     /// Fragments that were stored in another form when they were moved.
     pub fragments_recompressed: u64,
+    /// Dictionaries that were made for volumes, and kept.
+    pub dictionaries_made: u64,
     /// Segments that garbage collection emptied.
     pub segments_collected: u64,
     /// Columns of segments that were on lost drives and are on others now.

@@ -27,6 +27,8 @@ pub struct Options {
     pub adopted_columns_max: usize,
     /// How long a segment has been sealed when what still lives in it is cold.
     pub cold_after: std::time::Duration,
+    /// When a dictionary is made for a volume.
+    pub learning: Learning,
     /// How long a write waits for space to be reclaimed before it is refused.
     pub space_wait: std::time::Duration,
     /// Who opens it. `None`: nobody else can reach its drives, and nothing is done to keep others
@@ -41,6 +43,26 @@ pub struct Holder {
     pub id: [u8; 16],
     /// What people call it.
     pub name: String,
+}
+
+/// When a dictionary is made for a volume, and kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Learning {
+    /// Blocks that have to be compressed anew before, at least: it is made from some of them.
+    pub blocks_min: u64,
+    /// Part of what the volume stores that its dictionaries take at most: one in so many bytes.
+    pub stored_part: u64,
+    /// How much smaller it has to make what it was not made from, in percent.
+    pub gain_percent_min: u64,
+    /// How many times as many blocks the volume has to have for another one: so there are few of
+    /// each volume.
+    pub growth: u64,
+}
+
+impl Default for Learning {
+    fn default() -> Self {
+        Learning { blocks_min: 512, stored_part: 100, gain_percent_min: 5, growth: 16 }
+    }
 }
 
 /// Memory that a record takes while it is replayed.
@@ -63,6 +85,7 @@ impl Default for Options {
             table_inline_bytes_max: 16 << 10,
             adopted_columns_max: usize::MAX,
             cold_after: std::time::Duration::from_secs(3600),
+            learning: Learning::default(),
             space_wait: std::time::Duration::from_secs(5),
             holder: None,
         }

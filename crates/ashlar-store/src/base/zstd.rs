@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use ashlar_format::compression::ZstdLevel;
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat};
+use zstd_safe::{CCtx, CParameter, DCtx, DDict, DParameter, FrameFormat};
 
 /// What the codec works with. Each holds some hundred KiB, and is made when it is first needed.
 struct Compressor {
@@ -19,19 +19,23 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
+fn new_context() -> CCtx<'static> {
+    let mut context = CCtx::create();
+    let parameters = [
+        CParameter::Format(FrameFormat::Magicless),
+        CParameter::ContentSizeFlag(false),
+        CParameter::ChecksumFlag(false),
+        CParameter::DictIdFlag(false),
+    ];
+    for parameter in parameters {
+        context.set_parameter(parameter).expect("zstd knows it");
+    }
+    context
+}
+
 impl Compressor {
     fn new() -> Self {
-        let mut context = CCtx::create();
-        let parameters = [
-            CParameter::Format(FrameFormat::Magicless),
-            CParameter::ContentSizeFlag(false),
-            CParameter::ChecksumFlag(false),
-            CParameter::DictIdFlag(false),
-        ];
-        for parameter in parameters {
-            context.set_parameter(parameter).expect("zstd knows it");
-        }
-        Compressor { context, level: None }
+        Compressor { context: new_context(), level: None }
     }
 
     fn set_level(&mut self, level: ZstdLevel) {
@@ -58,6 +62,52 @@ pub(crate) fn decompress(stored: &[u8], out: &mut [u8]) -> Option<usize> {
         let context = decompressor.get_or_insert_with(new_decompressor);
         context.decompress(out, stored).ok()
     })
+}
+
+/// Compresses by a dictionary. It holds some hundred KiB.
+pub(crate) struct DictionaryCompressor(CCtx<'static>);
+
+impl DictionaryCompressor {
+    /// `None`: zstd takes no such dictionary.
+    pub fn new(level: ZstdLevel, dictionary: &[u8]) -> Option<Self> {
+        let mut context = new_context();
+        context.set_parameter(CParameter::CompressionLevel(level.get().into())).ok()?;
+        context.load_dictionary(dictionary).ok()?;
+        Some(DictionaryCompressor(context))
+    }
+
+    /// Puts the compressed form of `raw` into `out`. Returns its length. `None`: it needs more room.
+    pub fn compress(&mut self, raw: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.0.compress2(out, raw).ok()
+    }
+}
+
+/// A dictionary in the form in which it is read by: its bytes, and tables of some ten KiB.
+pub(crate) struct Dictionary(DDict<'static>);
+
+impl Dictionary {
+    /// `None`: zstd takes no such dictionary.
+    pub fn new(dictionary: &[u8]) -> Option<Self> {
+        DDict::try_create(dictionary).map(Dictionary)
+    }
+
+    /// Puts what `stored` holds into `out`. Returns its length. `None`: it is not what
+    /// [`DictionaryCompressor::compress`] makes by the same dictionary, or holds more.
+    pub fn decompress(&self, stored: &[u8], out: &mut [u8]) -> Option<usize> {
+        DECOMPRESSOR.with_borrow_mut(|decompressor| {
+            let context = decompressor.get_or_insert_with(new_decompressor);
+            context.decompress_using_ddict(out, stored, &self.0).ok()
+        })
+    }
+}
+
+/// What samples, one after the other, have in common, in at most so many bytes. `None`: zstd finds
+/// nothing, or there are too few. It takes a millisecond for every two samples of a block.
+pub(crate) fn learn(samples: &[u8], sample_bytes: usize, bytes_max: usize) -> Option<Vec<u8>> {
+    let mut dictionary = Vec::with_capacity(bytes_max);
+    let sizes = vec![sample_bytes; samples.len() / sample_bytes];
+    zstd_safe::train_from_buffer(&mut dictionary, samples, &sizes).ok()?;
+    Some(dictionary)
 }
 
 fn new_decompressor() -> DCtx<'static> {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_block::World;
-use ashlar_format::catalog::{Catalog, Item, ItemKey};
+use ashlar_format::catalog::{Catalog, Item, ItemKey, Lifetime};
 use ashlar_format::header::PageKind;
 use ashlar_format::location::{Location, Pointer, SegmentId};
 use ashlar_format::page::{
@@ -70,12 +70,24 @@ impl CatalogPages {
         CatalogPages { written, items, directories, list, ..CatalogPages::default() }
     }
 
-    /// Has a catalog say of scrubs, rebuild and rebalance what the pages say.
+    /// Has a catalog say of scrubs, rebuild, rebalance and all that was written what the pages say.
     pub fn leave_work_of_jobs_as_written(&self, catalog: &mut Catalog) {
         catalog.scrub = self.written.scrub.clone();
         catalog.scrub_progress = self.written.scrub_progress.clone();
         catalog.rebuilt_bytes = self.written.rebuilt_bytes;
         catalog.rebalanced_bytes = self.written.rebalanced_bytes;
+        catalog.lifetime = self.written.lifetime;
+    }
+
+    /// Has a catalog say how much was written, if anything else of it is to be written, or if hosts
+    /// have written and this is the last one. Each checkpoint itself makes it more: an idle pool
+    /// would have checkpoints for ever.
+    pub fn note_lifetime(&self, catalog: &mut Catalog, now: Lifetime, is_last: bool) {
+        catalog.lifetime = self.written.lifetime;
+        let have_hosts_written = now.blocks_written > catalog.lifetime.blocks_written;
+        if (is_last && have_hosts_written) || !matches!(self.due(catalog), Due::Nothing) {
+            catalog.lifetime = now;
+        }
     }
 
     fn pages(&self) -> impl Iterator<Item = Pointer> {

@@ -147,6 +147,7 @@ impl<W: World> Pool<W> {
         let family = self.catalog.borrow_mut().remove(id).expect("it is being deleted");
         if self.catalog.borrow().volumes.values().all(|volume| volume.family != family) {
             self.space.ledger.forget(family);
+            self.unlearn(family);
         }
         // What the map still has of its blocks goes with the next sweep.
         self.content_changed(1);

@@ -4,27 +4,34 @@
 //! long ago is compressed anew on its way. Where room becomes scarce, upkeep empties the oldest
 //! segments for that alone, each once.
 //!
+//! Of a volume whose blocks have much in common zstd makes less by a dictionary ([`learning`]).
+//!
 //! 1. A new form is read back before it takes the place of the old one.
 //! 2. A block is stored anew only if that saves an eighth of its slots.
 //! 3. It has a share of the time, and does nothing that collection for space would wait for.
 
+pub(crate) mod learning;
 pub(crate) mod policy;
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, World};
-use ashlar_format::compression::ZstdLevel;
+use ashlar_format::compression::{Compression, ZstdLevel};
 use ashlar_format::header::{CrcWitness, RecordKind};
-use ashlar_format::ids::Lsn;
-use ashlar_format::location::{Codec, SegmentId};
+use ashlar_format::ids::{DictionaryNumber, Family, Lsn};
+use ashlar_format::location::SegmentId;
 
+use crate::base::zstd::Dictionary;
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
 use crate::reader::decompress::decompress_block;
 use crate::space::segments::Segments;
 use crate::writer::batch::Item;
-use crate::writer::compress::{Fragment, compress_anew};
+use crate::writer::compress::Fragment;
 use crate::writer::pages::AppendError;
+use learning::{Compressors, Learning};
 use policy::{is_promising, is_scarce, level_for, slots_max};
 
 /// Blocks that are compressed in one turn: hosts' operations wait for its end, and each takes some
@@ -41,6 +48,15 @@ const ROOM_RETRY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Recompression {
     share: TimeShare,
+    learning: Learning,
+    compressors: Compressors,
+}
+
+/// How a block is stored anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    Zstd(ZstdLevel),
+    ByDictionary(DictionaryNumber),
 }
 
 impl<W: World> Pool<W> {
@@ -122,34 +138,52 @@ impl<W: World> Pool<W> {
     /// The moves, each with what it moves in the form that a cold block has.
     pub async fn recompressed(&self, items: Vec<Item>) -> Vec<Item> {
         let (mut done, mut tried) = (Vec::with_capacity(items.len()), 0);
+        let mut dictionaries = BTreeMap::new();
         for item in items {
-            done.push(match self.level_of(&item) {
-                Some(level) => {
+            done.push(match self.form_of(&item, &mut dictionaries) {
+                Some(form) => {
                     tried += 1;
-                    self.recompress_item(item, level)
+                    self.sample(&item, form);
+                    self.recompress_item(item, form)
                 }
                 None => item,
             });
             if tried == BLOCKS_IN_A_TURN {
                 tried = 0;
                 self.world.yield_now().await;
+                self.learn();
             }
         }
         done
     }
 
-    /// The level by which what an item moves is stored anew, if that is tried.
-    fn level_of(&self, item: &Item) -> Option<ZstdLevel> {
-        let compression = self.catalog.borrow().compression_of(item.key.family)?;
-        level_for(compression, item.fragment.as_ref()?.codec)
+    /// How what an item moves is stored anew, if that is tried.
+    fn form_of(
+        &self,
+        item: &Item,
+        dictionaries: &mut BTreeMap<Family, Option<DictionaryNumber>>,
+    ) -> Option<Form> {
+        let family = item.key.family;
+        let compression = self.catalog.borrow().compression_of(family)?;
+        let level = level_for(compression, item.fragment.as_ref()?.codec)?;
+        // Who has chosen a level gets that.
+        if compression != Compression::Auto {
+            return Some(Form::Zstd(level));
+        }
+        let dictionary = dictionaries.entry(family).or_insert_with(|| self.dictionary_for(family));
+        Some(dictionary.map_or(Form::Zstd(level), Form::ByDictionary))
     }
 
-    fn recompress_item(&self, item: Item, level: ZstdLevel) -> Item {
-        let Some(anew) = item.fragment.as_ref().and_then(|it| recoded(it, level)) else {
-            return item;
-        };
+    fn recompress_item(&self, item: Item, form: Form) -> Item {
+        let anew = item.fragment.as_ref().and_then(|fragment| self.recoded(fragment, form));
+        let Some(anew) = anew else { return item };
         self.count(|counters| counters.jobs.fragments_recompressed += 1);
         as_recode(item, anew)
+    }
+
+    fn recoded(&self, fragment: &Fragment, form: Form) -> Option<Fragment> {
+        let compress = |block: &[u8], slots_max| self.compress_as(form, block, slots_max);
+        recoded(fragment, |number| self.dictionary(number), compress)
     }
 }
 
@@ -163,17 +197,22 @@ fn as_recode(item: Item, fragment: Fragment) -> Item {
     Item { kind, key: item.key, fragment: Some(fragment) }
 }
 
-/// The form that zstd gives to what a fragment holds, if it saves enough.
-pub(crate) fn recoded(fragment: &Fragment, level: ZstdLevel) -> Option<Fragment> {
+/// What `compress` makes of what a fragment holds in at most so many slots, if it saves enough.
+pub(crate) fn recoded(
+    fragment: &Fragment,
+    dictionary: impl Fn(DictionaryNumber) -> Option<Rc<Dictionary>>,
+    compress: impl FnOnce(&[u8], usize) -> Option<Fragment>,
+) -> Option<Fragment> {
     let slots_max = slots_max(fragment.slots())?;
     let mut block = [0; BLOCK_BYTES];
-    if !decompress_block(&fragment.bytes, fragment.codec, &mut block) {
+    if !decompress_block(&fragment.bytes, fragment.codec, &dictionary, &mut block) {
         // Whoever reads it is told.
         return None;
     }
-    let anew = compress_anew(&block, level, slots_max)?;
+    let anew = compress(&block, slots_max)?;
     let mut read_back = [0; BLOCK_BYTES];
-    let is_right = decompress_block(&anew.bytes, Codec::Zstd, &mut read_back) && read_back == block;
+    let is_right = decompress_block(&anew.bytes, anew.codec, &dictionary, &mut read_back)
+        && read_back == block;
     if !is_right {
         tracing::error!("zstd has made of a block what is another one: it stays as it is");
     }

@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, World};
-use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::dictionary::take_head;
+use ashlar_format::ids::{DictionaryNumber, Family, Key, Layer};
 use ashlar_format::location::{Codec, Location, Pointer};
 use ashlar_raid::Geometry;
 use futures_util::future::try_join_all;
 use smallvec::SmallVec;
 
+use crate::base::zstd::Dictionary;
 use crate::lookup::map_unreadable;
 use crate::pool::Pool;
 use crate::reader::decompress::decompress_block;
@@ -79,17 +81,19 @@ impl<W: World> Pool<W> {
 
     /// Reads neighbours in one column, and puts them where they belong in the command's answer.
     async fn fetch(&self, blocks: &[Found], out: &RefCell<AlignedBuf>) -> Result<(), IoError> {
+        let dictionary = |number| self.dictionary(number);
         match self.read_fragments(&blocks[0].geometry, blocks).await? {
             Fragments::Together(sectors) => {
                 let stored = |block: &Found| &sectors[range_within(blocks, block.pointer.location)];
-                blocks
-                    .iter()
-                    .try_for_each(|block| unpack(block, stored(block), &mut out.borrow_mut()))
+                blocks.iter().try_for_each(|block| {
+                    unpack(block, stored(block), dictionary, &mut out.borrow_mut())
+                })
             }
             Fragments::Each(stored) => {
                 let mut each = blocks.iter().zip(&stored);
                 each.try_for_each(|(block, stored)| {
-                    unpack(block, stored.as_ref().map_err(Clone::clone)?, &mut out.borrow_mut())
+                    let stored = stored.as_ref().map_err(Clone::clone)?;
+                    unpack(block, stored, dictionary, &mut out.borrow_mut())
                 })
             }
         }
@@ -97,16 +101,23 @@ impl<W: World> Pool<W> {
 }
 
 /// Puts a block that is stored as `stored` to its place in the command's answer.
-fn unpack(block: &Found, stored: &[u8], out: &mut [u8]) -> Result<(), IoError> {
+fn unpack(
+    block: &Found,
+    stored: &[u8],
+    dictionary: impl FnOnce(DictionaryNumber) -> Option<Rc<Dictionary>>,
+    out: &mut [u8],
+) -> Result<(), IoError> {
     let (location, place) =
         (block.pointer.location, &mut out[block.index * BLOCK_BYTES..][..BLOCK_BYTES]);
-    if decompress_block(stored, location.codec(), place) {
+    if decompress_block(stored, location.codec(), dictionary, place) {
         return Ok(());
     }
-    Err(IoError::new(
-        Cause::Internal,
-        format!("{location:?} has the right checksum but is no block"),
-    ))
+    let why = match (location.codec(), take_head(stored)) {
+        (Codec::Named, Some((number, _))) => format!(" by the dictionary {}", number.0),
+        _ => String::new(),
+    };
+    let error = format!("{location:?} has the right checksum but is no block{why}");
+    Err(IoError::new(Cause::Internal, error))
 }
 
 /// Zeros the blocks of a command that are not among those that were found, which are in order.

@@ -1,9 +1,13 @@
 //! Fragments back to blocks and pages.
 
-use ashlar_block::copies;
+use std::rc::Rc;
+
+use ashlar_block::{BLOCK_BYTES, copies};
+use ashlar_format::dictionary::take_head;
+use ashlar_format::ids::DictionaryNumber;
 use ashlar_format::location::Codec;
 
-use crate::base::zstd;
+use crate::base::zstd::{self, Dictionary};
 
 /// The page that a stored fragment holds.
 pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
@@ -15,13 +19,18 @@ pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
             lz4_flex::block::decompress(rest, length).ok().filter(|page| page.len() == length)
         }
         // Pages are read far more often than they are written.
-        Codec::Zstd => None,
+        Codec::Zstd | Codec::Named => None,
     }
 }
 
 /// Writes the block that a stored fragment holds to `out`, which is one block long. False if the
-/// fragment, though its checksum is right, is not one.
-pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
+/// fragment, though its checksum is right, is not one, or `dictionary` does not have its dictionary.
+pub fn decompress_block(
+    stored: &[u8],
+    codec: Codec,
+    dictionary: impl FnOnce(DictionaryNumber) -> Option<Rc<Dictionary>>,
+    out: &mut [u8],
+) -> bool {
     match codec {
         Codec::Raw if stored.len() == out.len() => {
             out.copy_from_slice(stored);
@@ -33,5 +42,9 @@ pub fn decompress_block(stored: &[u8], codec: Codec, out: &mut [u8]) -> bool {
             lz4_flex::block::decompress_into(stored, out).is_ok_and(|bytes| bytes == out.len())
         }
         Codec::Zstd => zstd::decompress(stored, out) == Some(out.len()),
+        Codec::Named => take_head(stored).is_some_and(|(number, frame)| {
+            let decompress = |it: Rc<Dictionary>| it.decompress(frame, out);
+            dictionary(number).and_then(decompress) == Some(BLOCK_BYTES)
+        }),
     }
 }

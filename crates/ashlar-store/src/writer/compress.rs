@@ -8,12 +8,14 @@ use std::ops::Deref;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, copies};
 use ashlar_format::codec::crc32c;
 use ashlar_format::compression::{Compression, ZstdLevel};
+use ashlar_format::dictionary::{self, HEAD_BYTES};
+use ashlar_format::ids::DictionaryNumber;
 use ashlar_format::location::{Codec, SLOT_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
 use noise::is_noise;
 
-use crate::base::zstd;
+use crate::base::zstd::{self, DictionaryCompressor};
 
 /// A compressed block must be at least this much smaller than the raw one: below that it would save
 /// little space and cost a decompression at every read.
@@ -75,6 +77,23 @@ impl Fragment {
     }
 }
 
+/// Blocks of a write that are compressed in one turn, for whose end all hosts of the pool wait: in
+/// half a millisecond or so, but one at least. By anything faster than zstd a whole command takes
+/// no longer than that.
+pub const fn blocks_in_a_turn(compression: Compression) -> usize {
+    match compression {
+        Compression::Zstd(level) => match level.get() {
+            1..=4 => 16,
+            5..=9 => 4,
+            _ => 1,
+        },
+        Compression::None | Compression::Lz4 | Compression::Auto => COMMAND_BLOCKS,
+    }
+}
+
+/// More than any command has.
+const COMMAND_BLOCKS: usize = 1 << 20;
+
 /// What is stored for the blocks of one command, one after the other. `None` stands for a block of
 /// zeros.
 pub fn compress_blocks(
@@ -118,6 +137,26 @@ fn by_zstd(block: &[u8], level: ZstdLevel, bytes_max: usize) -> Option<Fragment>
 pub fn compress_anew(block: &[u8], level: ZstdLevel, slots_max: usize) -> Option<Fragment> {
     let bytes_max = (slots_max * SLOT_BYTES).min(COMPRESSED_BYTES_MAX);
     if is_noise(block) { None } else { by_zstd(block, level, bytes_max) }
+}
+
+/// A block as zstd stores it by a dictionary, in at most so many slots. None: it needs more.
+pub fn compress_by(
+    (number, dictionary): (DictionaryNumber, &mut DictionaryCompressor),
+    block: &[u8],
+    slots_max: usize,
+) -> Option<Fragment> {
+    if is_noise(block) {
+        return None;
+    }
+    let bytes_max = (slots_max * SLOT_BYTES).min(COMPRESSED_BYTES_MAX);
+    WORKBENCH.with_borrow_mut(|Workbench { out, .. }| {
+        let (head, rest) = out[..bytes_max].split_at_mut(HEAD_BYTES);
+        let bytes = HEAD_BYTES + dictionary.compress(block, rest)?;
+        head.copy_from_slice(&dictionary::head(number));
+        copies::note(bytes);
+        let bytes = AlignedBuf::copy_of(&out[..bytes]);
+        Some(Fragment::new(FragmentBytes::Own(bytes), Codec::Named))
+    })
 }
 
 /// Room that the codec wants for one block, whatever comes of it.

@@ -4,7 +4,8 @@
 //! 1. Hosts are refused, and what is under way ends.
 //! 2. The attributes say durably that an erase goes on: a start after a crash goes on with it, and
 //!    lets nobody read before its end.
-//! 3. All blocks become zeros, by records that are on stable media.
+//! 3. All blocks become zeros, by records that are on stable media, and the store forgets what it
+//!    has learnt from them.
 //! 4. The attributes say durably that it is done, and hosts are let in. That is a checkpoint, which
 //!    frees the segments in which nothing lives any more; `autotrim` tells the drives of them.
 //!
@@ -74,7 +75,8 @@ impl<W: World> Erasing<W> {
     /// whoever begins it again.
     pub async fn run(&self) -> Result<(), IoError> {
         let core = &self.volume.core;
-        let erased = core.store.zero(core.id, Lba(0), core.size_bytes.get() / BLOCK).await;
+        let zeroed = core.store.zero(core.id, Lba(0), core.size_bytes.get() / BLOCK).await;
+        let erased = zeroed.and_then(|()| core.store.unlearn(core.id));
         if erased.is_err() {
             self.fail();
         }

@@ -225,6 +225,7 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         drive_written_bytes: counters.drives.bytes_to_drives,
         blocks_moved: counters.jobs.fragments_moved,
         blocks_recompressed: counters.jobs.fragments_recompressed,
+        dictionaries_made: counters.jobs.dictionaries_made,
         segments_collected: counters.jobs.segments_collected,
         columns_restored: counters.jobs.columns_restored,
         columns_moved: counters.jobs.columns_moved,
@@ -240,8 +241,8 @@ fn counters(status: &PoolStatus) -> PoolCounters {
         blocks_unrecovered: counters.reads.blocks_unrecovered,
         unclean_starts: status.unclean_starts,
         write_amplification: health::write_amplification(
-            counters.drives.bytes_to_drives,
-            counters.hosts.blocks_written,
+            status.lifetime.bytes_to_drives,
+            status.lifetime.blocks_written,
         ),
     }
 }

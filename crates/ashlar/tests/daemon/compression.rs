@@ -107,12 +107,15 @@ fn what_is_cold_takes_less_room_where_that_is_scarce_and_is_the_same_after_a_kil
         });
         writes += 64;
     }
-    place.wait_until("the pool stores what is cold in less room", |place| {
-        pool(place)["counters"]["blocks_recompressed"].as_u64().expect("a count") > 0
+    place.wait_until("the pool stores what is cold by a dictionary", |place| {
+        pool(place)["counters"]["dictionaries_made"].as_u64().expect("a count") > 0
     });
     check(&place, writes);
     daemon.kill();
     let _daemon = place.start_configured(configuration);
     check(&place, writes);
+    let counters = pool(&place)["counters"].clone();
+    assert_eq!(counters["blocks_written"], 0, "since the start");
+    assert!(counters["write_amplification"].as_f64() > Some(0.3), "since it was made: {counters}");
     place.ok(&["pool", "verify", "tank", "--wait"]);
 }

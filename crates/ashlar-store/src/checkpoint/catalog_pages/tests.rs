@@ -34,7 +34,8 @@ fn pages(pool: &Pool<StillWorld>) -> BTreeSet<Pointer> {
 /// What another start finds.
 fn reopened(drives: &Drives, pool: Rc<Pool<StillWorld>>) -> Catalog {
     drop(pool);
-    drives.open().catalog.take()
+    // What was written is what the pool adds to since it was opened.
+    Catalog { lifetime: Lifetime::default(), ..drives.open().catalog.take() }
 }
 
 #[test]
@@ -48,8 +49,8 @@ fn only_what_has_changed_of_the_catalog_is_written() {
     let after = pages(&pool);
     assert_eq!(
         after.difference(&before).count(),
-        3,
-        "the volume, its directory, and the list of these"
+        4,
+        "the volume, what was written, their directory, and the list of these"
     );
     let expected = pool.catalog.borrow().clone();
     assert_eq!(reopened(&drives, pool), expected);
@@ -92,7 +93,8 @@ fn a_catalog_that_fits_a_page_is_one() {
         let (expected, live) =
             (pool.catalog.borrow().clone(), pool.space.segments.borrow().live().fragments);
         let opened = drives.open();
-        assert_eq!(*opened.catalog.borrow(), expected);
+        let lifetime = opened.catalog.borrow().lifetime;
+        assert_eq!(*opened.catalog.borrow(), Catalog { lifetime, ..expected });
         assert_eq!(pages(&opened), pages(&pool));
         (pages(&pool).len(), live)
     };
@@ -141,4 +143,35 @@ fn a_catalog_that_has_not_changed_stays_where_it_is() {
     let before = pages(&pool);
     drop(pool);
     assert_eq!(pages(&drives.open()), before);
+}
+
+/// Each checkpoint writes something, which makes the total more: of itself it is no reason for
+/// another page.
+#[test]
+fn how_much_was_written_goes_along_with_what_else_changes_and_with_the_last_checkpoint() {
+    let (drives, pool) = pool_of_volumes();
+    let wrote = |pool: &Pool<StillWorld>, blocks| {
+        pool.count(|counters| {
+            counters.hosts.blocks_written += blocks;
+            counters.drives.bytes_to_drives += 8192 * blocks;
+        });
+    };
+    let written = |pool: &Pool<StillWorld>| {
+        pool.checkpoint.catalog_pages.borrow().written.lifetime.blocks_written
+    };
+    wrote(&pool, 5);
+    let before = pages(&pool);
+    checkpoint(&pool);
+    assert_eq!((pages(&pool), written(&pool)), (before, 0));
+    pool.catalog.borrow_mut().volumes.get_mut(&VolumeId(9)).expect("it is there").blocks += 1;
+    checkpoint(&pool);
+    assert_eq!(written(&pool), 5);
+    wrote(&pool, 2);
+    at_once(pool.checkpoint(true)).expect("good drives");
+    drop(pool);
+    let pool = drives.open();
+    wrote(&pool, 1);
+    let lifetime = pool.status().lifetime;
+    assert_eq!(lifetime.blocks_written, 8);
+    assert!(lifetime.bytes_to_drives >= 8 * 8192, "{lifetime:?}");
 }

@@ -15,7 +15,7 @@ const USED_PERCENT_MIN: u64 = 50;
 /// The level by which a fragment of a volume is stored anew once it is cold, if that is tried.
 pub(crate) fn level_for(compression: Compression, codec: Codec) -> Option<ZstdLevel> {
     match (compression, codec) {
-        (_, Codec::Zstd) | (Compression::None | Compression::Lz4, _) => None,
+        (_, Codec::Zstd | Codec::Named) | (Compression::None | Compression::Lz4, _) => None,
         (Compression::Zstd(level), _) => Some(level),
         (Compression::Auto, _) => Some(ZstdLevel::DEFAULT),
     }

@@ -3,6 +3,7 @@ use std::rc::Rc;
 use ashlar_block::{Lba, XorShift};
 use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, Key, Layer};
+use ashlar_format::location::Codec;
 use ashlar_raid::Level;
 use bytes::Bytes;
 

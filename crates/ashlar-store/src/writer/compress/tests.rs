@@ -18,7 +18,7 @@ fn blocks_come_back_as_they_were_and_zeros_take_nothing() {
     for (index, fragment) in fragments.into_iter().enumerate() {
         let mut out = vec![0; BLOCK_BYTES];
         if let Some(fragment) = fragment {
-            assert!(decompress_block(&fragment.bytes, fragment.codec, &mut out));
+            assert!(decompress_block(&fragment.bytes, fragment.codec, |_| None, &mut out));
             assert_eq!(fragment.crc, crc32c(&fragment.bytes));
         }
         assert_eq!(out, data[index * BLOCK_BYTES..][..BLOCK_BYTES], "block {index}");
@@ -28,9 +28,14 @@ fn blocks_come_back_as_they_were_and_zeros_take_nothing() {
 #[test]
 fn a_fragment_that_is_not_a_block_is_refused() {
     let mut out = vec![0; BLOCK_BYTES];
-    assert!(!decompress_block(&[1; 100], Codec::Raw, &mut out));
-    assert!(!decompress_block(&[0xff; 100], Codec::Lz4, &mut out));
-    assert!(!decompress_block(&lz4_flex::block::compress(&[1; 100]), Codec::Lz4, &mut out));
+    assert!(!decompress_block(&[1; 100], Codec::Raw, |_| None, &mut out));
+    assert!(!decompress_block(&[0xff; 100], Codec::Lz4, |_| None, &mut out));
+    assert!(!decompress_block(
+        &lz4_flex::block::compress(&[1; 100]),
+        Codec::Lz4,
+        |_| None,
+        &mut out
+    ));
 }
 
 #[test]
