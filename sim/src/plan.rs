@@ -315,7 +315,7 @@ impl Plan {
             table_inline_bytes_max: self.table_inline_bytes_max(),
             adopted_columns_max: self.adopted_columns_max(),
             cold_after: self.cold_after(),
-            // Volumes are small: each that has a few segments gets one, and more of them as it grows.
+            // Volumes are small: one of a few segments gets a dictionary, and another as it grows.
             learning: Learning { blocks_min: 24, stored_part: 8, gain_percent_min: 0, growth: 2 },
             holder: self.heartbeats.then(|| Holder { id: [1; 16], name: "sim".to_owned() }),
             ..Options::default()

@@ -38,8 +38,8 @@ impl fmt::Display for SegmentId {
 /// without snapshots has none, and reads it as absent.
 pub const ZERO_HERE: u64 = 1;
 
-/// How a fragment's bytes are to be read. What stores other fragments than raw ones and those of LZ4
-/// says so in the pool's [features](crate::features).
+/// How a fragment's bytes are to be read. What stores other fragments than raw ones and those of
+/// LZ4 says so in the pool's [features](crate::features).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
     /// As they are.

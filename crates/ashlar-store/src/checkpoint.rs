@@ -188,8 +188,7 @@ impl<W: World> Pool<W> {
             // It would halt the pool, and what jobs have done is not worth that.
             pages.leave_work_of_jobs_as_written(&mut catalog);
         } else {
-            let now = self.lifetime(&catalog);
-            pages.note_lifetime(&mut catalog, now, clean);
+            pages.note_lifetime(&mut catalog, |before| self.lifetime(before), clean);
         }
         Ok(Noted {
             floor,

@@ -76,7 +76,8 @@ impl DictionaryCompressor {
         Some(DictionaryCompressor(context))
     }
 
-    /// Puts the compressed form of `raw` into `out`. Returns its length. `None`: it needs more room.
+    /// Puts the compressed form of `raw` into `out`. Returns its length. `None`: it needs more
+    /// room.
     pub fn compress(&mut self, raw: &[u8], out: &mut [u8]) -> Option<usize> {
         self.0.compress2(out, raw).ok()
     }

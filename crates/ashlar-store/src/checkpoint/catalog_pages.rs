@@ -82,7 +82,13 @@ impl CatalogPages {
     /// Has a catalog say how much was written, if anything else of it is to be written, or if hosts
     /// have written and this is the last one. Each checkpoint itself makes it more: an idle pool
     /// would have checkpoints for ever.
-    pub fn note_lifetime(&self, catalog: &mut Catalog, now: Lifetime, is_last: bool) {
+    pub fn note_lifetime(
+        &self,
+        catalog: &mut Catalog,
+        now: impl FnOnce(&Catalog) -> Lifetime,
+        is_last: bool,
+    ) {
+        let now = now(catalog);
         catalog.lifetime = self.written.lifetime;
         let have_hosts_written = now.blocks_written > catalog.lifetime.blocks_written;
         if (is_last && have_hosts_written) || !matches!(self.due(catalog), Due::Nothing) {

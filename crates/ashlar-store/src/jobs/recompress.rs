@@ -29,17 +29,16 @@ use crate::pool::Pool;
 use crate::reader::decompress::decompress_block;
 use crate::space::segments::Segments;
 use crate::writer::batch::Item;
-use crate::writer::compress::Fragment;
+use crate::writer::compress::{Fragment, blocks_in_a_turn};
 use crate::writer::pages::AppendError;
 use learning::{Compressors, Learning};
 use policy::{is_promising, is_scarce, level_for, slots_max};
 
-/// Blocks that are compressed in one turn: hosts' operations wait for its end, and each takes some
-/// 30 microseconds.
-const BLOCKS_IN_A_TURN: usize = 8;
-
 /// Part of the time that steps have, in thousandths.
 const SHARE: u16 = 250;
+
+/// A turn, in parts of it that blocks take.
+const TURN_PARTS: usize = 16;
 
 /// When it looks again where there was no room for what it moves.
 const ROOM_RETRY: Duration = Duration::from_secs(1);
@@ -57,6 +56,18 @@ pub(crate) struct Recompression {
 pub(crate) enum Form {
     Zstd(ZstdLevel),
     ByDictionary(DictionaryNumber),
+}
+
+impl Form {
+    /// Blocks that are stored anew in one turn, for whose end all hosts of the pool wait. Each is
+    /// read back as well.
+    fn blocks_in_a_turn(self) -> usize {
+        let level = match self {
+            Form::Zstd(level) => level,
+            Form::ByDictionary(_) => ZstdLevel::DEFAULT,
+        };
+        blocks_in_a_turn(Compression::Zstd(level)).div_ceil(2).min(TURN_PARTS)
+    }
 }
 
 impl<W: World> Pool<W> {
@@ -137,18 +148,22 @@ impl<W: World> Pool<W> {
 
     /// The moves, each with what it moves in the form that a cold block has.
     pub async fn recompressed(&self, items: Vec<Item>) -> Vec<Item> {
-        let (mut done, mut tried) = (Vec::with_capacity(items.len()), 0);
+        let mut done = Vec::with_capacity(items.len());
         let mut dictionaries = BTreeMap::new();
+        let (mut tried, unlearnt) = (0, self.jobs.recompression.learning.unlearnt());
         for item in items {
             done.push(match self.form_of(&item, &mut dictionaries) {
                 Some(form) => {
-                    tried += 1;
-                    self.sample(&item, form);
+                    tried += TURN_PARTS / form.blocks_in_a_turn();
+                    // What it moves may have been erased meanwhile.
+                    if unlearnt == self.jobs.recompression.learning.unlearnt() {
+                        self.sample(&item, form);
+                    }
                     self.recompress_item(item, form)
                 }
                 None => item,
             });
-            if tried == BLOCKS_IN_A_TURN {
+            if tried >= TURN_PARTS {
                 tried = 0;
                 self.world.yield_now().await;
                 self.learn();

@@ -24,7 +24,8 @@ pub fn decompress_page(stored: &[u8], codec: Codec) -> Option<Vec<u8>> {
 }
 
 /// Writes the block that a stored fragment holds to `out`, which is one block long. False if the
-/// fragment, though its checksum is right, is not one, or `dictionary` does not have its dictionary.
+/// fragment, though its checksum is right, is not one, or if `dictionary` does not have its
+/// dictionary.
 pub fn decompress_block(
     stored: &[u8],
     codec: Codec,

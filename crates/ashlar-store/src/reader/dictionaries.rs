@@ -47,7 +47,7 @@ impl<W: World> Pool<W> {
         }
         let dictionary = Dictionary::new(&self.catalog.borrow().dictionaries.get(&number)?.bytes)?;
         if ready.len() == READY_MAX {
-            ready.clear();
+            ready.pop_first();
         }
         let dictionary = Rc::new(dictionary);
         ready.insert(number, dictionary.clone());

@@ -12,7 +12,7 @@ use crate::pool::Pool;
 use crate::space::over_limit::Held;
 use crate::space::segments::Segments;
 use crate::space::stripes::{PARTS, Stripes};
-use crate::space::throttle::{little, slowdown, stop_at};
+use crate::space::throttle::{little, stop_at};
 
 /// How often a write that waits for space looks again.
 const ROOM_POLL: Duration = Duration::from_millis(10);
@@ -378,14 +378,6 @@ impl<W: World> Pool<W> {
             .get()
             .saturating_sub(live)
             .saturating_sub(self.writer.commit.pending_bytes() as u64)
-    }
-
-    /// How many times as long writes of hosts are to take.
-    pub fn slowdown(&self) -> f64 {
-        let levels = self.catalog.borrow().settings.levels;
-        let live = self.space.segments.borrow().live().bytes() as f64;
-        let may_live = self.space.limit_bytes.get().max(1) as f64;
-        slowdown(levels, f64::from(levels.stop) * live / may_live)
     }
 
     /// Whether a checkpoint may be asked for. A pool that has lost a drive may have no more than

@@ -60,7 +60,11 @@ impl<W: World> Pool<W> {
             .set(self.writer.commit.pending_bytes.get() + stored_bytes(&items));
         let (ticket, answer) = self.writer.commit.answers.expect();
         let hot = self.is_hot(&items);
-        self.writer.commit.waiting.borrow_mut().push_back(Unit { items, hot, ticket, admitted });
+        let unit = Unit { items, hot, ticket, admitted };
+        if unit.stores_nothing() {
+            self.writer.commit.giving_back.notify_waiters();
+        }
+        self.writer.commit.waiting.borrow_mut().push_back(unit);
         self.writer.commit.notify();
         answer.await
     }
@@ -123,13 +127,16 @@ impl<W: World> Pool<W> {
         let next = self.append_next().await;
         self.writer.commit.appending.set(false);
         if let Some((submitted, appended)) = next {
+            let units = submitted.waiters.tickets.len();
             self.writer.commit.submitted.borrow_mut().push_back(submitted);
             self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() + 1);
             self.notify_if_more();
             let begun = self.world.now();
             self.finish_batch(appended).await;
             let ended = self.world.now();
-            self.space.throttle.batch_ended(ended.since(begun), self.slowdown(), ended);
+            let (took, slowdown) = (ended.since(begun), self.slowdown());
+            let waiting = self.writer.commit.batches_waiting(units);
+            self.space.throttle.batch_ended(took, slowdown, waiting, ended);
         }
         self.notify_if_more();
     }
@@ -137,14 +144,15 @@ impl<W: World> Pool<W> {
     /// While space is short, batches come at the pace of collection, or slower where the pool is
     /// nearly full. What gives space back does not wait.
     async fn keep_pace(&self) {
-        let now = self.world.now();
-        let throttled = self.space.throttle.wait(self.slowdown(), now);
-        let wait = self.space.pace.wait(now).max(throttled);
-        if !wait.is_zero()
-            && self.writer.commit.claim() == Claim::Host
-            && !self.writer.commit.is_stopping()
-        {
-            self.world.sleep(wait).await;
+        let commit = &self.writer.commit;
+        let waits = || commit.claim() == Claim::Host && !commit.is_stopping();
+        let pace = self.space.pace.wait(self.world.now());
+        if !pace.is_zero() && waits() {
+            self.world.sleep(pace).await;
+        }
+        let throttle = self.space.throttle.wait(self.slowdown(), self.world.now());
+        if !throttle.is_zero() && waits() && !commit.gives_back() {
+            select(pin!(self.world.sleep(throttle)), pin!(commit.giving_back.notified())).await;
         }
     }
 

@@ -201,8 +201,8 @@ the paths of the drives do not matter.")]
   warn=90             how far what may live is used, in percent, when the pool
                       says nearly-full, and hosts' SMART logs that spare is low
                       [default: 90]
-  throttle=95         the same when hosts begin to write slower, by a factor
-                      for each percent, up to 32 times; 100: never
+  throttle=95         the same when hosts begin to write slower, at most twice
+                      as slow for each percent, up to 32 times; 100: never
                       [default: 95]
   stop=100            the same when new data is refused [default: 100]
 Examples:

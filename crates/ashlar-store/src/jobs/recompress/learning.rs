@@ -10,7 +10,7 @@
 
 pub(crate) mod policy;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use ashlar_block::{BLOCK_BYTES, World, XorShift};
@@ -34,6 +34,9 @@ const SAMPLE_BLOCKS: usize = 128;
 /// Volumes that are sampled at a time. Each takes half a MiB.
 const SAMPLES_MAX: usize = 8;
 
+/// Blocks of other volumes after which a sample gives its place up.
+const STALE_AFTER: u64 = 1 << 16;
+
 /// Dictionaries that are compressed by at a time. Each takes some hundred KiB.
 const COMPRESSORS_MAX: usize = 8;
 
@@ -41,9 +44,27 @@ const COMPRESSORS_MAX: usize = 8;
 /// was last made.
 #[derive(Default)]
 pub(crate) struct Learning {
-    /// The one of which a block came last is the last.
     samples: RefCell<Vec<Sample>>,
     blocks_before: RefCell<BTreeMap<Family, u64>>,
+    /// Blocks that came by.
+    seen: Cell<u64>,
+    /// Times that something was unlearnt.
+    unlearnt: Cell<u64>,
+}
+
+impl Learning {
+    /// Changes whenever something is unlearnt: what was read before is not to be learnt any more.
+    pub fn unlearnt(&self) -> u64 {
+        self.unlearnt.get()
+    }
+
+    /// Whether there is a place for another sample. One of which nothing has come for long gives
+    /// its place up: its volume is not compressed anew any more.
+    fn has_place(&self) -> bool {
+        let (mut samples, now) = (self.samples.borrow_mut(), self.seen.get());
+        samples.retain(|sample| now - sample.last_seen <= STALE_AFTER);
+        samples.len() < SAMPLES_MAX
+    }
 }
 
 /// Blocks of a volume, each with the slots that it takes: as likely any of those that came by
@@ -53,6 +74,8 @@ struct Sample {
     /// How they are stored anew now.
     form: Form,
     seen: u64,
+    /// Blocks that had come by, of whatever volumes, when one of this came last.
+    last_seen: u64,
     blocks: Vec<([u8; BLOCK_BYTES], usize)>,
     rng: XorShift,
 }
@@ -60,7 +83,7 @@ struct Sample {
 impl Sample {
     fn of(family: Family, form: Form) -> Self {
         let rng = XorShift::new(u64::from(family.0));
-        Sample { family, form, seen: 0, blocks: Vec::new(), rng }
+        Sample { family, form, seen: 0, last_seen: 0, blocks: Vec::new(), rng }
     }
 
     /// The place of the next block, if it is one of those that are kept.
@@ -123,7 +146,8 @@ impl<W: World> Pool<W> {
         if !compressors.contains_key(&number) {
             let compressor = DictionaryCompressor::new(ZstdLevel::DEFAULT, &dictionary)?;
             if compressors.len() == COMPRESSORS_MAX {
-                compressors.clear();
+                // Which one does not matter much, as long as it is not all of them.
+                compressors.pop_first();
             }
             compressors.insert(number, compressor);
         }
@@ -134,18 +158,17 @@ impl<W: World> Pool<W> {
     /// Takes note of a block that is about to be stored anew.
     pub(super) fn sample(&self, item: &Item, form: Form) {
         let (family, learning) = (item.key.family, &self.jobs.recompression.learning);
-        let mut samples = learning.samples.borrow_mut();
-        match samples.iter().position(|sample| sample.family == family) {
-            Some(known) => samples[known..].rotate_left(1),
-            None if !self.is_to_be_learnt(family) => return,
-            None => {
-                if samples.len() == SAMPLES_MAX {
-                    samples.remove(0);
-                }
-                samples.push(Sample::of(family, form));
+        learning.seen.set(learning.seen.get() + 1);
+        let is_sampled = |sample: &Sample| sample.family == family;
+        if !learning.samples.borrow().iter().any(is_sampled) {
+            if !learning.has_place() || !self.is_to_be_learnt(family) {
+                return;
             }
+            learning.samples.borrow_mut().push(Sample::of(family, form));
         }
-        let sample = samples.last_mut().expect("it is there now");
+        let mut samples = learning.samples.borrow_mut();
+        let sample = samples.iter_mut().find(|it| it.family == family).expect("it is there now");
+        sample.last_seen = learning.seen.get();
         let (Some(place), Some(fragment)) = (sample.place(), &item.fragment) else { return };
         let mut block = [0; BLOCK_BYTES];
         let dictionary = |number| self.dictionary(number);
@@ -222,6 +245,7 @@ impl<W: World> Pool<W> {
     /// Forgets what was learnt from a family of which nothing is read any more.
     pub fn unlearn(&self, family: Family) {
         let learning = &self.jobs.recompression.learning;
+        learning.unlearnt.set(learning.unlearnt.get() + 1);
         learning.samples.borrow_mut().retain(|sample| sample.family != family);
         learning.blocks_before.borrow_mut().remove(&family);
         self.catalog.borrow_mut().remove_dictionaries(family);

@@ -46,13 +46,22 @@ fn a_pool_warns_when_as_much_is_left_as_lies_between_the_levels() {
 fn a_batch_is_followed_by_a_pause_that_makes_it_as_slow_as_it_is_to_be() {
     let throttle = Throttle::default();
     let now = Nanos(1_000_000_000);
-    throttle.batch_ended(Duration::from_millis(2), 4.0, now);
+    throttle.batch_ended(Duration::from_millis(2), 4.0, 0, now);
     assert_eq!(throttle.wait(4.0, now), Duration::from_millis(6));
     assert_eq!(throttle.wait(1.0, now), Duration::ZERO, "room has come back meanwhile");
-    throttle.batch_ended(Duration::from_secs(20), 32.0, now);
+    throttle.batch_ended(Duration::from_secs(20), 32.0, 0, now);
     assert_eq!(
         throttle.wait(32.0, now),
         PAUSE_MAX,
         "a drive that hung is no reason to wait minutes"
     );
+}
+
+/// Hosts give a command up after 30 seconds, however many of them are outstanding.
+#[test]
+fn pauses_before_all_that_waits_are_bounded_together() {
+    let throttle = Throttle::default();
+    let now = Nanos(1_000_000_000);
+    throttle.batch_ended(Duration::from_millis(20), 30.0, 127, now);
+    assert_eq!(throttle.wait(30.0, now), PAUSES_MAX / 128);
 }

@@ -72,6 +72,8 @@ pub(crate) struct CommitQueue {
     pub(super) pending_bytes: Cell<usize>,
     /// Notified when there is something to submit, or a batch is done.
     pub(super) notify: Notify,
+    /// Notified when something waits that gives space back.
+    pub(super) giving_back: Notify,
     /// Notified when what waits has been refused.
     pub(super) refused: Notify,
     /// Notified when there are fewer bytes pending.
@@ -208,6 +210,16 @@ impl CommitQueue {
     pub(super) fn claim(&self) -> Claim {
         let gives_back = self.waiting.borrow().iter().all(Unit::stores_nothing);
         if gives_back { Claim::Upkeep } else { Claim::Host }
+    }
+
+    /// Whether anything of what waits gives space back.
+    pub(super) fn gives_back(&self) -> bool {
+        self.waiting.borrow().iter().any(Unit::stores_nothing)
+    }
+
+    /// Batches that wait, if each has so many units.
+    pub(super) fn batches_waiting(&self, units: usize) -> usize {
+        self.waiting.borrow().len().div_ceil(units.max(1))
     }
 
     /// Nothing waits and nothing is in flight: what the maps say is durable.

@@ -111,7 +111,7 @@ fn counts(pool: &Pool) -> [(&'static str, String); 7] {
         (
             "write amplification",
             known(pool.counters.and_then(|counters| counters.write_amplification), |it| {
-                format!("{it:.2} since it was opened")
+                format!("{it:.2} since it was made")
             }),
         ),
     ]
