@@ -58,13 +58,13 @@ impl DictionaryEntry {
     }
 }
 
-/// What a fragment of [`Codec::Named`] begins with that zstd has compressed by a dictionary.
+/// What a fragment of `Codec::Named` begins with that zstd has compressed by a dictionary.
 pub fn head(dictionary: DictionaryNumber) -> [u8; HEAD_BYTES] {
     let [a, b, c, d] = dictionary.0.to_le_bytes();
     [ZSTD, a, b, c, d]
 }
 
-/// The dictionary that a fragment of [`Codec::Named`] was compressed by, and the rest of it. None:
+/// The dictionary that a fragment of `Codec::Named` was compressed by, and the rest of it. None:
 /// it names another codec, or is cut off.
 pub fn take_head(fragment: &[u8]) -> Option<(DictionaryNumber, &[u8])> {
     let (head, rest) = fragment.split_first_chunk::<HEAD_BYTES>()?;
