@@ -163,6 +163,11 @@ impl Meter {
         self.latencies.borrow().clone()
     }
 
+    /// How long operations of that kind took.
+    pub fn latency(&self, kind: OpKind) -> Histogram {
+        self.latencies.borrow().of_kind(kind).took
+    }
+
     /// The same, without sizes.
     pub fn activity(&self) -> Activity {
         let latencies = self.latencies.borrow();

@@ -125,7 +125,8 @@ pub struct Pool {
     pub safe_to_format_bytes: Option<u64>,
     /// Volumes may be promised more than is formatted.
     pub overcommit: Option<bool>,
-    /// What volumes are promised and hold no data: it reads as zeros, and takes no room.
+    /// What volumes are promised and hold no data: it was never written, was trimmed or is zeros.
+    /// It takes no room.
     pub zero_bytes: Option<u64>,
     /// What the written blocks take after compression.
     pub stored_bytes: Option<u64>,
@@ -308,7 +309,7 @@ pub struct Volume {
     pub logical_used_bytes: u64,
     /// What they take after compression, before redundancy.
     pub physical_used_bytes: u64,
-    /// The rest of its size: it reads as zeros, and takes no room.
+    /// The rest of its size: it was never written, was trimmed or is zeros, and takes no room.
     pub zero_bytes: u64,
     /// The one over the other. Null: nothing is stored.
     pub compression_ratio: Option<f64>,

@@ -47,6 +47,9 @@ struct Seen {
     moving: BTreeMap<String, Moving>,
     /// Rebalances, by the pools' UUIDs.
     rebalancing: BTreeMap<String, Moving>,
+    /// Pools of which was told that they are full soon, by their UUIDs: looks since that was last
+    /// so.
+    full_soon: BTreeMap<String, u32>,
 }
 
 /// What of a pool is being moved, and has been told of.

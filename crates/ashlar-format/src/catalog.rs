@@ -232,14 +232,10 @@ impl Catalog {
         id
     }
 
-    /// Removes a volume, with its layer, and with its dictionaries if no other of its family is
-    /// left. Returns its family.
+    /// Removes a volume, with its layer. Returns its family, whose dictionaries stay.
     pub fn remove(&mut self, id: VolumeId) -> Option<Family> {
         let removed = self.volumes.remove(&id)?;
         self.layers.remove(&removed.layer);
-        if !self.knows(removed.family) {
-            self.remove_dictionaries(removed.family);
-        }
         Some(removed.family)
     }
 

@@ -33,7 +33,7 @@ use crate::space::capacity::Request;
 use crate::status::PoolStatus;
 use crate::writer::batch::unit_blocks_max;
 use crate::writer::commit::occupancy;
-use crate::writer::compress::{blocks_in_a_turn, compress_blocks};
+use crate::writer::compress::{blocks_in_a_turn, compress_next_blocks};
 use units::{add_items, cut};
 
 use bounds::{check_attributes, check_size};
@@ -308,7 +308,9 @@ impl<W: World> Store<W> {
             }
             let part = data.slice(at..data.len().min(at + turn_bytes));
             let first = Key { family, lba: lba.plus((at / BLOCK_BYTES) as u64), layer };
-            add_items(&mut items, first, compress_blocks(&part, compression));
+            self.pool.writer.streaks.with(family, |streak| {
+                add_items(&mut items, first, compress_next_blocks(&part, compression, streak));
+            });
         }
         let stored = occupancy(&items);
         let admitted =

@@ -33,6 +33,7 @@ use crate::lookup::read::Found;
 use append::Streams;
 use batch::Item;
 use commit::{CommitQueue, Ticket};
+use compress::Streaks;
 use destage::Destage;
 use heat::Heat;
 use lsns::LsnTracker;
@@ -45,6 +46,7 @@ pub(crate) struct Writer {
     pub commit: CommitQueue,
     pub destage: Destage,
     pub heat: Heat,
+    pub streaks: Streaks,
     /// Batches that lack what was to go to these drives, whose absence is in no durable root yet.
     pub awaiting_root: RefCell<Vec<(Lsn, Vec<DriveId>)>>,
     /// What zeros that are on their way may still take.
@@ -63,6 +65,7 @@ impl Writer {
             commit: CommitQueue::default(),
             destage: Destage::default(),
             heat: Heat::default(),
+            streaks: Streaks::default(),
             awaiting_root: RefCell::default(),
             zeroing: OnceCell::new(),
             resizing: Mutex::default(),

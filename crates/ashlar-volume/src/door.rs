@@ -139,9 +139,32 @@ pub struct HealthFigures {
     pub power_cycles: u64,
     /// What there is to say of room.
     pub space: SpaceFigures,
+    /// How the drives are.
+    pub drives: DrivesHealth,
 }
 
-/// Figures of the room of pools, and of what was done there since they were opened. In bytes.
+/// How the drives of pools are, as they say themselves: the worst of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DrivesHealth {
+    /// What it has spent of its life, in percent; 0 if none says so.
+    pub used_percent: u8,
+    /// Of the hottest, in degrees Celsius.
+    pub celsius: Option<i16>,
+}
+
+impl DrivesHealth {
+    /// That of these drives and of others.
+    #[must_use]
+    pub fn worst(self, other: Self) -> Self {
+        DrivesHealth {
+            used_percent: self.used_percent.max(other.used_percent),
+            celsius: self.celsius.max(other.celsius),
+        }
+    }
+}
+
+/// Figures of the room of pools, and of what was done there, since they were opened if nothing else
+/// is said. In bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SpaceFigures {
     /// What holds data: after redundancy, over-provisioning and reserve.
@@ -156,9 +179,11 @@ pub struct SpaceFigures {
     pub written: u64,
     /// What that takes after compression.
     pub stored: u64,
-    /// What hosts have written in all.
+    /// What hosts have read, since pools were opened.
+    pub host_read: u64,
+    /// What hosts have written, since pools were made.
     pub host_written: u64,
-    /// What drives have been given in all.
+    /// What drives have been given, since pools were made.
     pub drives_written: u64,
     /// New data is refused.
     pub is_full: bool,
@@ -180,6 +205,7 @@ impl std::ops::AddAssign for SpaceFigures {
         self.formatted += more.formatted;
         self.written += more.written;
         self.stored += more.stored;
+        self.host_read += more.host_read;
         self.host_written += more.host_written;
         self.drives_written += more.drives_written;
         self.is_full |= more.is_full;

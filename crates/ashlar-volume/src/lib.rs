@@ -44,8 +44,8 @@ pub use atomic::{AtomicWrites, InvalidAtomic};
 pub use attributes::{Attributes, EraseKind, HOSTS_MAX};
 pub use dispatcher::{Dispatcher, Gone};
 pub use door::{
-    AccessList, Door, FormatRequest, HealthFigures, HostNqn, InvalidNqn, NamespaceInfo, Nsid,
-    SANITIZE_WHOLE, SanitizeState, SpaceFigures, SubsystemInfo, VolumeIo,
+    AccessList, Door, DrivesHealth, FormatRequest, HealthFigures, HostNqn, InvalidNqn,
+    NamespaceInfo, Nsid, SANITIZE_WHOLE, SanitizeState, SpaceFigures, SubsystemInfo, VolumeIo,
 };
 pub use drive_provider::{
     DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect,

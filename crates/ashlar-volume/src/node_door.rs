@@ -23,7 +23,7 @@ use crate::door::{
 };
 use crate::drive_provider::DriveProvider;
 use crate::fuse::PoolWorld;
-use crate::node::activity::{of_volumes, reset};
+use crate::node::activity::{latency_of, reset};
 use crate::reactor_pools::{PoolVolume, ReactorPools};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
@@ -225,12 +225,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
     }
 
     async fn latency(&self, host: &HostNqn, nsid: Option<Nsid>, kind: OpKind) -> Histogram {
-        let counted = of_volumes(&self.inner.dispatcher, self.visible(host, nsid)).await;
-        let mut all = Histogram::default();
-        for activity in counted.unwrap_or_default().values() {
-            all.add(&activity.ended[kind as usize].took);
-        }
-        all
+        let took = latency_of(&self.inner.dispatcher, self.visible(host, nsid), kind).await;
+        took.unwrap_or_default()
     }
 
     async fn format(

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
 
-use crate::door::{HealthFigures, HostNqn, NamespaceInfo, Nsid, SpaceFigures, SubsystemInfo};
+use crate::door::{
+    DrivesHealth, HealthFigures, HostNqn, NamespaceInfo, Nsid, SpaceFigures, SubsystemInfo,
+};
 use crate::error::NodeError;
 
 mod not_open;
@@ -75,6 +77,8 @@ struct Inner {
     /// Numbers below that which no host has ever seen.
     unseen: BTreeSet<Nsid>,
     health: BTreeMap<PoolUuid, PoolHealth>,
+    /// What the drives of open pools have said.
+    drives: BTreeMap<PoolUuid, DrivesHealth>,
     power_cycles: u64,
 }
 
@@ -92,6 +96,7 @@ impl Table {
             nsid_high,
             unseen: BTreeSet::new(),
             health: BTreeMap::new(),
+            drives: BTreeMap::new(),
             power_cycles,
         };
         let generation = AtomicU64::new(1);
@@ -214,6 +219,11 @@ impl Table {
         self.inner().health.remove(&pool);
     }
 
+    /// What the drives of all open pools say of themselves.
+    pub fn set_drives_health(&self, drives: BTreeMap<PoolUuid, DrivesHealth>) {
+        self.inner().drives = drives;
+    }
+
     /// Figures over the pools that `host` has volumes in: the spare that is closest to its
     /// threshold, or furthest below it; the sum of what is counted.
     pub(crate) fn health(&self, host: &HostNqn) -> HealthFigures {
@@ -227,7 +237,9 @@ impl Table {
             spare_threshold_percent: SPARE_THRESHOLD_PERCENT,
             ..HealthFigures::default()
         };
-        pools.iter().filter_map(|pool| inner.health.get(pool)).fold(none, with_pool)
+        let figures = pools.iter().filter_map(|pool| inner.health.get(pool)).fold(none, with_pool);
+        let drives = pools.iter().filter_map(|pool| inner.drives.get(pool)).copied();
+        HealthFigures { drives: drives.fold(figures.drives, DrivesHealth::worst), ..figures }
     }
 }
 

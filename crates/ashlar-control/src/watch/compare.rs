@@ -42,7 +42,10 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         let rebalancing = before.rebalancing.get(&pool.uuid).copied();
         let (rebalancing, spread) = of_moving(rebalancing, What::Rebalance, pool.rebalance, pool);
         now.rebalancing.extend(rebalancing.map(|moving| (pool.uuid.clone(), moving)));
-        all.extend(of_pool(old(pool), pool, moved.into_iter().chain(spread)));
+        let (looks, forecast) = of_forecast(before.full_soon.get(&pool.uuid).copied(), pool);
+        now.full_soon.extend(looks.map(|looks| (pool.uuid.clone(), looks)));
+        let on_its_way = moved.into_iter().chain(spread).chain(forecast);
+        all.extend(of_pool(old(pool), pool, on_its_way));
     }
     all.extend(hosts::happenings(before, now));
     all.extend(of_warnings(&before.warnings, &now.warnings));
@@ -103,7 +106,6 @@ fn of_pool(
     all.extend(moved);
     all.extend(was_open.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
     all.extend(was_open.and_then(|before| of_trim(before.trim.as_ref(), now)));
-    all.extend(was_open.and_then(|before| of_forecast(before, now)));
     all.extend(was_open.and_then(|before| of_verify(before.verify.as_ref(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
@@ -215,12 +217,22 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
 /// A pool is warned of that will be full within so long.
 const FULL_SOON_SECONDS: u64 = 4 * 3600;
 
-/// It will be full soon, and that was not so before.
-fn of_forecast(before: &Pool, now: &Pool) -> Option<Happening> {
-    let is_soon = |pool: &Pool| pool.full_in_seconds.filter(|left| *left < FULL_SOON_SECONDS);
-    let left = is_soon(now).filter(|_| is_soon(before).is_none())?;
-    let message = format!("pool '{}' is full in {} at the last hour's rate", now.name, Span(left));
-    Some(about(now, Severity::Warning, "pool_full_soon", message))
+/// After so many looks in which that was not so it is warned of anew: a quarter of an hour at
+/// least. A forecast that comes and goes is one warning.
+const FULL_SOON_OVER_LOOKS: u32 = 900;
+
+/// It will be full soon, and that was not told. `looks`: those since it was last so, if it was
+/// told. Returns the same for the next look.
+fn of_forecast(looks: Option<u32>, now: &Pool) -> (Option<u32>, Option<Happening>) {
+    let Some(left) = now.full_in_seconds.filter(|left| *left < FULL_SOON_SECONDS) else {
+        return (looks.map(|looks| looks + 1).filter(|looks| *looks < FULL_SOON_OVER_LOOKS), None);
+    };
+    let tell = || {
+        let message =
+            format!("pool '{}' is full in {} at the last hour's rate", now.name, Span(left));
+        about(now, Severity::Warning, "pool_full_soon", message)
+    };
+    (Some(0), looks.is_none().then(tell))
 }
 
 /// A proof of the ledger that has come to its end since.

@@ -152,7 +152,14 @@ impl Catalog {
             let kept = catalog.take_item(*item, bytes)?;
             catalog.kept.keep(*item, kept);
         }
-        Ok(catalog)
+        // A number that came back would read what was stored by another dictionary.
+        let newest = catalog.dictionaries.last_key_value().map(|(number, _)| *number);
+        match newest {
+            Some(newest) if newest > catalog.next_dictionary => {
+                Err(Malformed { what: WHAT }.into())
+            }
+            _ => Ok(catalog),
+        }
     }
 
     fn take_item(&mut self, item: ItemKey, bytes: &[u8]) -> Result<Kept, FieldsError> {

@@ -173,7 +173,7 @@ fn a_field_of_a_volume_is_kept_as_long_as_the_volume() {
 }
 
 #[test]
-fn dictionaries_go_with_the_last_volume_of_their_family() {
+fn no_number_of_a_dictionary_comes_back() {
     let mut catalog = Catalog::default();
     let [one, other] =
         [1, 2].map(|blocks| catalog.insert_next(blocks, Compression::Auto, Bytes::new(), 7));
@@ -189,11 +189,14 @@ fn dictionaries_go_with_the_last_volume_of_their_family() {
         catalog.dictionaries_of(Family(id.0)).map(|(number, _)| number).collect::<Vec<_>>()
     };
     assert_eq!(numbers(&catalog, one), [first, third]);
-    catalog.remove(one);
+    catalog.remove_dictionaries(Family(one.0));
     assert_eq!(numbers(&catalog, one), []);
     assert_eq!(numbers(&catalog, other), [second]);
     catalog.remove_dictionaries(Family(other.0));
-    assert!(catalog.insert_dictionary(dictionary(other)) > third, "no number comes back");
+    assert!(catalog.insert_dictionary(dictionary(other)) > third);
+    assert_eq!(Catalog::of_items(&catalog.items()).expect("whole"), catalog);
+    catalog.next_dictionary = third;
+    Catalog::of_items(&catalog.items()).expect_err("the number of the last is below its own");
 }
 
 #[test]

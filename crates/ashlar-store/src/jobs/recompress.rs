@@ -24,6 +24,8 @@ use ashlar_format::ids::{DictionaryNumber, Family, Lsn};
 use ashlar_format::location::SegmentId;
 
 use crate::base::zstd::Dictionary;
+use crate::jobs::collect::Rest;
+use crate::jobs::collect::emptying::InParts;
 use crate::jobs::share::TimeShare;
 use crate::pool::Pool;
 use crate::reader::decompress::decompress_block;
@@ -47,6 +49,9 @@ const ROOM_RETRY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Recompression {
     share: TimeShare,
+    /// The segment that is being emptied for this alone. Collection has one of its own: who waits
+    /// for room must not wait for this one.
+    begun: InParts,
     learning: Learning,
     compressors: Compressors,
 }
@@ -127,8 +132,10 @@ impl<W: World> Pool<W> {
     }
 
     async fn recompress_some(&self, victim: SegmentId) -> Result<(), AppendError> {
-        if self.is_being_emptied(victim) || self.promises_room(victim).await {
-            return self.empty_some(victim).await.map(drop);
+        let begun = &self.jobs.recompression.begun;
+        let goes_on = begun.segment(&self.space.segments.borrow()) == Some(victim);
+        if goes_on || self.promises_room(victim).await {
+            return self.collect_in_parts(begun, victim, Rest::Stays).await.map(drop);
         }
         self.space.segments.borrow_mut().settle(victim);
         Ok(())

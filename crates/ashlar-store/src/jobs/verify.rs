@@ -252,7 +252,7 @@ impl<W: World> Pool<W> {
         for _ in 0..STEP_GROUPS_MAX {
             let Some(at) = self.space.ledger.proof_goes_on_from() else { break };
             if is_end(at) {
-                self.compare();
+                self.compare().await;
                 break;
             }
             if let Err(error) = self.verify_group(at).await {

@@ -158,6 +158,11 @@ impl Ledger {
         self.proof.take()
     }
 
+    /// What `look` sees in what the walk has found so far, if there is one.
+    pub fn with_proof<T>(&self, look: impl FnOnce(&Proof) -> T) -> Option<T> {
+        self.proof.borrow().as_ref().map(look)
+    }
+
     /// Where the walk goes on, if there is one.
     pub fn proof_goes_on_from(&self) -> Option<NamedAt> {
         self.proof.borrow().as_ref().map(Proof::next)

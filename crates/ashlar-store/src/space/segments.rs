@@ -244,14 +244,9 @@ impl Segments {
         &self.summary
     }
 
-    /// Whether [`Self::summary`] is what the segments make it.
+    /// Whether [`Self::summary`] is what the segments make it: it walks over all of them.
     pub fn summary_is_right(&self) -> bool {
-        self.summary == self.summary_anew()
-    }
-
-    /// What [`Self::summary`] should be: it walks over all segments.
-    pub fn summary_anew(&self) -> Summary {
-        self.summary.of(self.iter())
+        self.summary == self.summary.of(self.iter())
     }
 
     /// The numbers that segments get.

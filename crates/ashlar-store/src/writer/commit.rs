@@ -142,7 +142,8 @@ impl<W: World> Pool<W> {
     }
 
     /// While space is short, batches come at the pace of collection, or slower where the pool is
-    /// nearly full. What gives space back does not wait.
+    /// nearly full. That last pause ends as soon as anything that waits gives space back: it goes
+    /// with the next batch, as do the writes before it.
     async fn keep_pace(&self) {
         let commit = &self.writer.commit;
         let waits = || commit.claim() == Claim::Host && !commit.is_stopping();

@@ -8,12 +8,13 @@ use std::ops::Deref;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, copies};
 use ashlar_format::codec::crc32c;
 use ashlar_format::compression::{Compression, ZstdLevel};
-use ashlar_format::dictionary::{self, HEAD_BYTES};
+use ashlar_format::dictionary;
 use ashlar_format::ids::DictionaryNumber;
 use ashlar_format::location::{Codec, SLOT_BYTES};
 use bytes::Bytes;
 use lz4_flex::block::{CompressTable, compress_into_with_table};
 use noise::is_noise;
+pub use noise::{Streak, Streaks};
 
 use crate::base::zstd::{self, DictionaryCompressor};
 
@@ -94,21 +95,36 @@ pub const fn blocks_in_a_turn(compression: Compression) -> usize {
 /// More than any command has.
 const COMMAND_BLOCKS: usize = 1 << 20;
 
-/// What is stored for the blocks of one command, one after the other. `None` stands for a block of
-/// zeros.
+/// What is stored for these blocks, one after the other. `None` stands for a block of zeros.
 pub fn compress_blocks(
     data: &Bytes,
     compression: Compression,
 ) -> impl Iterator<Item = Option<Fragment>> {
-    assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
-    let blocks = (0..data.len()).step_by(BLOCK_BYTES).map(|at| data.slice(at..at + BLOCK_BYTES));
-    blocks.map(move |block| (!is_zero(&block)).then(|| compress_block(block, compression)))
+    let mut streak = Streak::default();
+    blocks(data).map(move |block| compress_block(block, compression, &mut streak))
 }
 
-fn compress_block(block: Bytes, compression: Compression) -> Fragment {
-    let is_tried = compression.compresses() && !is_noise(&block);
+/// The same for blocks that come after others of their volume, and after this streak of noise.
+pub fn compress_next_blocks(
+    data: &Bytes,
+    compression: Compression,
+    streak: &mut Streak,
+) -> impl Iterator<Item = Option<Fragment>> {
+    blocks(data).map(move |block| compress_block(block, compression, streak))
+}
+
+fn blocks(data: &Bytes) -> impl Iterator<Item = Bytes> {
+    assert!(data.len().is_multiple_of(BLOCK_BYTES), "{} bytes are not whole blocks", data.len());
+    (0..data.len()).step_by(BLOCK_BYTES).map(|at| data.slice(at..at + BLOCK_BYTES))
+}
+
+fn compress_block(block: Bytes, compression: Compression, streak: &mut Streak) -> Option<Fragment> {
+    if is_zero(&block) {
+        return None;
+    }
+    let is_tried = compression.compresses() && !streak.goes_on(&block);
     let compressed = if is_tried { compressed_block(&block, compression) } else { None };
-    compressed.unwrap_or_else(|| Fragment::new(FragmentBytes::Shared(block), Codec::Raw))
+    Some(compressed.unwrap_or_else(|| Fragment::new(FragmentBytes::Shared(block), Codec::Raw)))
 }
 
 /// The block as it is stored when a host writes it, if it compresses well enough.
@@ -125,18 +141,34 @@ fn compressed_block(block: &[u8], compression: Compression) -> Option<Fragment> 
 
 /// The block as zstd stores it, if that has no more than `bytes_max`.
 fn by_zstd(block: &[u8], level: ZstdLevel, bytes_max: usize) -> Option<Fragment> {
+    behind(&[], Codec::Zstd, bytes_max, |out| zstd::compress(level, block, out))
+}
+
+/// What `compress` makes behind a head, if both have no more than `bytes_max`.
+fn behind(
+    head: &[u8],
+    codec: Codec,
+    bytes_max: usize,
+    compress: impl FnOnce(&mut [u8]) -> Option<usize>,
+) -> Option<Fragment> {
     WORKBENCH.with_borrow_mut(|Workbench { out, .. }| {
-        let bytes = zstd::compress(level, block, &mut out[..bytes_max])?;
+        let (start, rest) = out[..bytes_max].split_at_mut(head.len());
+        start.copy_from_slice(head);
+        let bytes = head.len() + compress(rest)?;
         copies::note(bytes);
         let bytes = AlignedBuf::copy_of(&out[..bytes]);
-        Some(Fragment::new(FragmentBytes::Own(bytes), Codec::Zstd))
+        Some(Fragment::new(FragmentBytes::Own(bytes), codec))
     })
+}
+
+/// Bytes of so many slots, as far as a compressed block may have them.
+fn bytes_of(slots_max: usize) -> usize {
+    (slots_max * SLOT_BYTES).min(COMPRESSED_BYTES_MAX)
 }
 
 /// A block as zstd stores it, in at most so many slots. None: it needs more.
 pub fn compress_anew(block: &[u8], level: ZstdLevel, slots_max: usize) -> Option<Fragment> {
-    let bytes_max = (slots_max * SLOT_BYTES).min(COMPRESSED_BYTES_MAX);
-    if is_noise(block) { None } else { by_zstd(block, level, bytes_max) }
+    if is_noise(block) { None } else { by_zstd(block, level, bytes_of(slots_max)) }
 }
 
 /// A block as zstd stores it by a dictionary, in at most so many slots. None: it needs more.
@@ -145,18 +177,9 @@ pub fn compress_by(
     block: &[u8],
     slots_max: usize,
 ) -> Option<Fragment> {
-    if is_noise(block) {
-        return None;
-    }
-    let bytes_max = (slots_max * SLOT_BYTES).min(COMPRESSED_BYTES_MAX);
-    WORKBENCH.with_borrow_mut(|Workbench { out, .. }| {
-        let (head, rest) = out[..bytes_max].split_at_mut(HEAD_BYTES);
-        let bytes = HEAD_BYTES + dictionary.compress(block, rest)?;
-        head.copy_from_slice(&dictionary::head(number));
-        copies::note(bytes);
-        let bytes = AlignedBuf::copy_of(&out[..bytes]);
-        Some(Fragment::new(FragmentBytes::Own(bytes), Codec::Named))
-    })
+    let head = dictionary::head(number);
+    let compress = |out: &mut [u8]| dictionary.compress(block, out);
+    if is_noise(block) { None } else { behind(&head, Codec::Named, bytes_of(slots_max), compress) }
 }
 
 /// Room that the codec wants for one block, whatever comes of it.

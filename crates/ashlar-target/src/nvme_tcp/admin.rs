@@ -119,8 +119,13 @@ impl<D: Door> Controller<D> {
             false => None,
         };
         let kind = vendor::kind_of_latency(get.page).expect("it is such a page");
+        let (door, host) = (&self.service.door, &self.host().nqn);
         let nsid = Some(ticket.nsid()).filter(|nsid| !matches!(*nsid, 0 | NSID_ALL)).map(Nsid);
-        let took = self.service.door.latency(&self.host().nqn, nsid, kind).await;
+        let is_there = |nsid| door.with_namespace(host, nsid, |_, _| ()).is_some();
+        if !nsid.is_none_or(is_there) {
+            return ticket.reject(NAMESPACE_INVALID);
+        }
+        let took = door.latency(host, nsid, kind).await;
         answer_held(ticket, part_of(vendor::latency_page(&took), &get), held);
     }
 

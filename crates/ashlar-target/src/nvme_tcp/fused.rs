@@ -77,8 +77,8 @@ async fn run<D: Door>(
             _ => Failed::Second(queue.failure(&error)),
         }
     })?;
-    queue.wire.traffic.count_read(0);
-    queue.wire.traffic.count_write(length.into());
+    queue.wire.traffic.count_read();
+    queue.wire.traffic.count_write();
     Ok(())
 }
 

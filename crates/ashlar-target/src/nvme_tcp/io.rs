@@ -278,7 +278,7 @@ impl<D: Door> IoQueue<D> {
     async fn read(&self, mut ticket: Ticket, range: BlockRange) {
         match self.read_held(&mut ticket, range).await {
             Ok((buf, held)) => {
-                self.wire.traffic.count_read(buf.len() as u64);
+                self.wire.traffic.count_read();
                 ticket.complete_with_data(buf, held);
             }
             Err(stop) => ticket.stop(stop),
@@ -308,7 +308,7 @@ impl<D: Door> IoQueue<D> {
         let (data, Opened { volume, bytes, .. }, _held) =
             self.with_data(ticket, Some(OpKind::Write), open, footprint::write).await?;
         volume.write(bytes.start, data).await.map_err(|error| self.failure(&error))?;
-        self.wire.traffic.count_write(length_of(&bytes));
+        self.wire.traffic.count_write();
         Ok(())
     }
 
@@ -317,7 +317,7 @@ impl<D: Door> IoQueue<D> {
         let open = || self.open_range(nsid, range);
         let (data, Opened { volume, bytes, .. }, _held) =
             self.with_data(ticket, None, open, footprint::compare).await?;
-        self.wire.traffic.count_read(0);
+        self.wire.traffic.count_read();
         volume.compare(bytes.start, data).await.map_err(|error| self.failure(&error))
     }
 
@@ -352,7 +352,7 @@ impl<D: Door> IoQueue<D> {
         };
         let (Opened { volume, bytes, .. }, _held) =
             self.with_memory(ticket, OpKind::Trim, open, footprint::write_zeroes).await?;
-        self.wire.traffic.count_write(0);
+        self.wire.traffic.count_write();
         let zeroed = volume.write_zeroes(bytes.start, length_of(&bytes)).await;
         zeroed.map_err(|error| self.failure(&error))
     }
@@ -360,7 +360,7 @@ impl<D: Door> IoQueue<D> {
     async fn verify(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
         let (geometry, _) = self.open_whole(nsid).await?;
         let bytes = geometry.bytes_of(range.start, range.count.into())?;
-        self.wire.traffic.count_read(0);
+        self.wire.traffic.count_read();
         for part in footprint::verified_parts(bytes, self.wire.limits.transfer_bytes_max) {
             let _held = self.wire.reserve(footprint::verify(&part)).await?;
             if self.wire.life.has_ended() {

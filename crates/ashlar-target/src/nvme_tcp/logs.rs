@@ -154,18 +154,22 @@ impl<D: Door> Controller<D> {
         page
     }
 
+    /// Of the pools of the host's volumes; commands and errors are those of the whole target.
     fn smart_log(&self) -> Vec<u8> {
         const DATA_UNIT_BYTES: u64 = 512 * 1000;
         const SECONDS_PER_HOUR: u64 = 3600;
         let health = self.service.door.health(&self.host().nqn);
         let traffic = self.service.target.traffic_totals();
+        let units = |bytes: u64| u128::from(bytes.div_ceil(DATA_UNIT_BYTES)).into();
         let mut log = SmartLog::new_zeroed();
+        log.temperature = kelvin(health.drives.celsius).into();
+        log.percentage_used = health.drives.used_percent;
         log.critical_warning = warnings_of(&health);
         log.endurance_groups = log.critical_warning;
         log.available_spare = health.spare_percent;
         log.spare_threshold = health.spare_threshold_percent;
-        log.data_units_read = u128::from(traffic.read_bytes.div_ceil(DATA_UNIT_BYTES)).into();
-        log.data_units_written = u128::from(traffic.written_bytes.div_ceil(DATA_UNIT_BYTES)).into();
+        log.data_units_read = units(health.space.host_read);
+        log.data_units_written = units(health.space.host_written);
         log.host_reads = u128::from(traffic.read_commands).into();
         log.host_writes = u128::from(traffic.write_commands).into();
         log.power_cycles = u128::from(health.power_cycles).into();
@@ -189,8 +193,9 @@ impl<D: Door> Controller<D> {
         log.critical_warning = warnings_of(&health);
         log.available_spare = health.spare_percent;
         log.spare_threshold = health.spare_threshold_percent;
-        log.data_units_read = units(traffic.read_bytes);
-        log.data_units_written = units(traffic.written_bytes);
+        log.percentage_used = health.drives.used_percent;
+        log.data_units_read = units(space.host_read);
+        log.data_units_written = units(space.host_written);
         log.media_units_written = units(space.drives_written);
         log.host_reads = u128::from(traffic.read_commands).into();
         log.host_writes = u128::from(traffic.write_commands).into();
@@ -251,6 +256,11 @@ pub(super) fn part_of(page: Vec<u8>, get: &GetLogPage) -> Result<Vec<u8>, Reject
     let mut part = page[start..].to_vec();
     part.resize(get.bytes as usize, 0);
     Ok(part)
+}
+
+/// A composite temperature: 0 where none is known.
+fn kelvin(celsius: Option<i16>) -> u16 {
+    celsius.and_then(|celsius| u16::try_from(i32::from(celsius) + 273).ok()).unwrap_or(0)
 }
 
 /// Critical Warning.

@@ -1,4 +1,4 @@
-//! What hosts have transferred, counted per reactor without sharing a cache line.
+//! Commands of hosts, counted per reactor without sharing a cache line.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Traffic {
-    read_bytes: AtomicU64,
-    written_bytes: AtomicU64,
     read_commands: AtomicU64,
     write_commands: AtomicU64,
     errors: AtomicU64,
@@ -16,8 +14,6 @@ pub(super) struct Traffic {
 /// The sum over reactors.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TrafficTotals {
-    pub(super) read_bytes: u64,
-    pub(super) written_bytes: u64,
     pub(super) read_commands: u64,
     pub(super) write_commands: u64,
     pub(super) errors: u64,
@@ -29,13 +25,11 @@ fn add(counter: &AtomicU64, count: u64) {
 }
 
 impl Traffic {
-    pub(super) fn count_read(&self, bytes: u64) {
-        add(&self.read_bytes, bytes);
+    pub(super) fn count_read(&self) {
         add(&self.read_commands, 1);
     }
 
-    pub(super) fn count_write(&self, bytes: u64) {
-        add(&self.written_bytes, bytes);
+    pub(super) fn count_write(&self) {
         add(&self.write_commands, 1);
     }
 
@@ -44,8 +38,6 @@ impl Traffic {
     }
 
     pub(super) fn add_to(&self, totals: &mut TrafficTotals) {
-        totals.read_bytes += self.read_bytes.load(Ordering::Relaxed);
-        totals.written_bytes += self.written_bytes.load(Ordering::Relaxed);
         totals.read_commands += self.read_commands.load(Ordering::Relaxed);
         totals.write_commands += self.write_commands.load(Ordering::Relaxed);
         totals.errors += self.errors.load(Ordering::Relaxed);

@@ -12,7 +12,7 @@ use ashlar_nvme::status::Status;
 use ashlar_nvme::text::ascii_trimmed;
 use ashlar_nvme::zerocopy::FromBytes;
 use ashlar_volume::memory_door::MemoryVolumeOptions;
-use ashlar_volume::{Door, HealthFigures, Nsid};
+use ashlar_volume::{Door, DrivesHealth, HealthFigures, Nsid, SpaceFigures};
 
 use crate::support::{DISCOVERY, HOST, Queue, Rig, SUBSYSTEM, VOLUME_BYTES};
 
@@ -248,6 +248,8 @@ fn smart_figures_are_real() {
         media_errors: 3,
         unsafe_shutdowns: 2,
         power_cycles: 9,
+        space: SpaceFigures { host_read: 1, host_written: 600 << 10, ..SpaceFigures::default() },
+        drives: DrivesHealth { used_percent: 105, celsius: Some(-3) },
         ..HealthFigures::default()
     });
     let (status, data) = admin.log(page::SMART, 512, 0);
@@ -256,6 +258,7 @@ fn smart_figures_are_real() {
     assert_eq!((log.critical_warning, log.available_spare, log.spare_threshold), (0b101, 5, 10));
     assert_eq!((log.data_units_written.get(), log.data_units_read.get()), (2, 1), "rounded up");
     assert_eq!((log.host_reads.get(), log.host_writes.get()), (1, 1));
+    assert_eq!((log.percentage_used, log.temperature.get()), (105, 270), "kelvin");
     assert_eq!(
         (log.media_errors.get(), log.unsafe_shutdowns.get(), log.power_cycles.get()),
         (3, 2, 9)

@@ -5,7 +5,7 @@ use ashlar_nvme::identify::{IndependentNamespace, cns};
 use ashlar_nvme::log::{EnduranceGroupLog, SmartLog, page};
 use ashlar_nvme::status::Status;
 use ashlar_nvme::zerocopy::FromBytes;
-use ashlar_volume::{HealthFigures, SpaceFigures};
+use ashlar_volume::{DrivesHealth, HealthFigures, SpaceFigures};
 
 use crate::admin::{controller, namespace};
 use crate::support::{DISCOVERY, HOST, Queue, Rig};
@@ -69,6 +69,8 @@ fn the_groups_figures_are_those_of_the_smart_log_and_of_the_drives() {
     let space = SpaceFigures {
         provisioned: 100 * GB,
         safe_to_write: 30 * GB,
+        host_read: GB,
+        host_written: GB + 1,
         drives_written: 2 * GB + 1,
         ..SpaceFigures::default()
     };
@@ -78,6 +80,7 @@ fn the_groups_figures_are_those_of_the_smart_log_and_of_the_drives() {
         degraded: true,
         media_errors: 3,
         space,
+        drives: DrivesHealth { used_percent: 7, celsius: None },
         ..HealthFigures::default()
     });
     let (status, data) = log_of(&mut admin, 1);
@@ -85,8 +88,8 @@ fn the_groups_figures_are_those_of_the_smart_log_and_of_the_drives() {
     let log = EnduranceGroupLog::read_from_bytes(&data).unwrap();
     let smart = SmartLog::read_from_bytes(&admin.log(page::SMART, 512, 0).1).unwrap();
     assert_eq!((log.critical_warning, smart.endurance_groups), (0b101, 0b101));
-    assert_eq!((log.available_spare, log.spare_threshold, log.percentage_used), (5, 10, 0));
-    assert_eq!((log.data_units_read.get(), log.data_units_written.get()), (1, 1), "rounded up");
+    assert_eq!((log.available_spare, log.spare_threshold, log.percentage_used), (5, 10, 7));
+    assert_eq!((log.data_units_read.get(), log.data_units_written.get()), (1, 2), "rounded up");
     assert_eq!(log.media_units_written.get(), 3, "rounded up");
     assert_eq!((log.host_reads, log.host_writes), (smart.host_reads, smart.host_writes));
     assert_eq!(log.media_errors.get(), 3);

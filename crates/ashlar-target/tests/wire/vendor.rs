@@ -1,6 +1,6 @@
 //! What tools of ScaleFlux's drives send: the log pages and features of the plugin `nvme sfx`.
 
-use ashlar_nvme::admin::AdminCommand;
+use ashlar_nvme::admin::{AdminCommand, GetLogPage};
 use ashlar_nvme::log::scaleflux::{
     ADDITIONAL_SMART, EXTENDED_HEALTH, FEATURE_ATOMIC_WRITE, READ_LATENCY, WRITE_LATENCY,
 };
@@ -86,4 +86,25 @@ fn latencies_are_read_as_the_plugin_reads_them() {
         let (status, whole) = admin.log(page, 4876, 0);
         assert_eq!((status, whole.len()), (Status::SUCCESS, 4876));
     }
+}
+
+#[test]
+fn latencies_of_a_namespace_that_the_host_does_not_see_are_refused() {
+    let rig = Rig::start();
+    let mut admin = rig.admin();
+    let mut of = |nsid| {
+        let get = GetLogPage {
+            page: READ_LATENCY,
+            specific: 0,
+            specific_id: 0,
+            retain_event: false,
+            bytes: 4096,
+            offset: 0,
+            offset_is_index: false,
+            command_set: 0,
+        };
+        admin.admin_command(AdminCommand::GetLogPage(get), nsid, 4096).0.code()
+    };
+    assert_eq!([of(1), of(u32::MAX)], [Status::SUCCESS; 2]);
+    assert_eq!(of(99), Status::INVALID_NAMESPACE);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ashlar_block::VolumeUuid;
-use ashlar_block::latency::Activity;
+use ashlar_block::latency::{Activity, Histogram, OpKind};
 
 use super::Node;
 use crate::activity::{Measured, PoolActivity, Scope};
@@ -27,6 +27,24 @@ pub(crate) async fn of_volumes<B: DriveProvider, C: Dispatcher<B>>(
         for (volume, activity) in counted.await? {
             all.entry(volume).or_default().add(&activity);
         }
+    }
+    Ok(all)
+}
+
+/// How long commands of that kind took for these volumes, all together, over all reactors that
+/// `dispatcher` reaches.
+pub(crate) async fn latency_of<B: DriveProvider, C: Dispatcher<B>>(
+    dispatcher: &C,
+    volumes: Arc<[VolumeUuid]>,
+    kind: OpKind,
+) -> Result<Histogram, Gone> {
+    let mut all = Histogram::default();
+    for reactor in 0..dispatcher.reactors() {
+        let volumes = volumes.clone();
+        let took = dispatcher.call(ReactorIndex(reactor), move |home| async move {
+            home.latency(&volumes, kind).await
+        });
+        all.add(&took.await?);
     }
     Ok(all)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use ashlar_block::latency::{Activity, Meter};
+use ashlar_block::latency::{Activity, Histogram, Meter, OpKind};
 use ashlar_block::{Device, PoolUuid, Spawn, VolumeUuid};
 
 use super::{OpenPool, PoolDrive, ReactorPools};
@@ -43,6 +43,21 @@ impl<B: DriveProvider> ReactorPools<B> {
                 let meters = self.meters.borrow();
                 let known = some.iter().filter_map(|it| Some((*it, meters.get(it)?.activity())));
                 all.extend(known);
+            }
+            self.world.yield_now().await;
+        }
+        all
+    }
+
+    /// How long commands of that kind took for these volumes, all together: those that came by
+    /// connections of this reactor.
+    pub async fn latency(&self, volumes: &[VolumeUuid], kind: OpKind) -> Histogram {
+        let mut all = Histogram::default();
+        for some in volumes.chunks(VOLUMES_PER_TURN) {
+            {
+                let meters = self.meters.borrow();
+                let known = some.iter().filter_map(|volume| meters.get(volume));
+                known.for_each(|meter| all.add(&meter.latency(kind)));
             }
             self.world.yield_now().await;
         }

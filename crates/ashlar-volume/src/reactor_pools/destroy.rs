@@ -109,7 +109,7 @@ impl<B: DriveProvider> ReactorPools<B> {
     /// that were there are erased from then on: [`Self::drive_erases`].
     ///
     /// # Errors
-    /// The drives that could not be wiped, and that are not erased either.
+    /// The drives that could not be wiped. With `erase` that is the outcome of their erases.
     pub async fn destroy_pool(&self, uuid: PoolUuid, erase: bool) -> Result<(), NodeError> {
         let pool = self.pool(uuid)?;
         pool.unless_it_hangs(pool.store.holds()).await;
@@ -131,15 +131,13 @@ impl<B: DriveProvider> ReactorPools<B> {
         let wiped = join_all(members.iter().map(wipe)).await;
         if erase {
             self.note_missing(&pool, &members);
-        }
-        let (name, mut failed) = (pool.name(), Vec::new());
-        for (member, wiped) in members.into_iter().zip(wiped) {
-            match wiped {
-                Ok(()) if erase => self.begin_erase(&name, uuid, member.drive),
-                Ok(()) => {}
-                Err(error) => failed.push(error.to_string()),
+            for (member, wiped) in members.into_iter().zip(wiped) {
+                self.begin_erase(&pool, member.drive, wiped);
             }
+            return Ok(());
         }
+        let failed: Vec<String> =
+            wiped.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
         if failed.is_empty() {
             return Ok(());
         }
@@ -155,18 +153,25 @@ impl<B: DriveProvider> ReactorPools<B> {
         self.erases.borrow().all.iter().map(|(_, erase)| erase.clone()).collect()
     }
 
-    /// Begins to erase a drive.
-    fn begin_erase(&self, name: &str, pool_uuid: PoolUuid, drive: ProvidedDrive<B::Device>) {
-        let erase = DriveErase {
-            spec: drive.facts.spec.clone(),
-            pool: name.to_owned(),
-            pool_uuid,
-            method: Some(EraseMethod::Overwrite),
-            size_bytes: Some(drive.device.size_bytes()),
-            done_bytes: 0,
-            outcome: None,
-        };
-        let number = self.erases.borrow_mut().add(erase);
+    /// Begins to erase a drive whose label was wiped, or notes why it is not erased.
+    fn begin_erase(
+        &self,
+        pool: &OpenPool<B>,
+        drive: ProvidedDrive<B::Device>,
+        wiped: Result<(), NodeError>,
+    ) {
+        let size_bytes = drive.device.size_bytes();
+        let erase = DriveErase::of(pool, drive.facts.spec.clone());
+        let erase = DriveErase { size_bytes: Some(size_bytes), ..erase };
+        if let Err(error) = wiped {
+            let outcome = Some(EraseOutcome::Failed(format!(
+                "{error}; it may carry the label of the pool still, which ashlar drive label-clear takes off"
+            )));
+            self.erases.borrow_mut().add(DriveErase { outcome, ..erase });
+            return;
+        }
+        let method = Some(EraseMethod::Overwrite);
+        let number = self.erases.borrow_mut().add(DriveErase { method, ..erase });
         let erasing = Erasing { device: drive.device, erases: self.erases.clone(), number };
         self.world.spawn(erasing.run());
     }
@@ -176,15 +181,23 @@ impl<B: DriveProvider> ReactorPools<B> {
         let status = pool.store.status();
         let is_there = |uuid| members.iter().any(|member| member.uuid == uuid);
         for missing in status.drives.iter().filter(|drive| !is_there(drive.uuid)) {
-            self.erases.borrow_mut().add(DriveErase {
-                spec: format!("{}/drive-{}", status.name, missing.drive.0),
-                pool: status.name.clone(),
-                pool_uuid: pool.uuid,
-                method: None,
-                size_bytes: None,
-                done_bytes: 0,
-                outcome: Some(EraseOutcome::Missing),
-            });
+            let erase = DriveErase::of(pool, format!("{}/drive-{}", status.name, missing.drive.0));
+            let outcome = Some(EraseOutcome::Missing);
+            self.erases.borrow_mut().add(DriveErase { outcome, ..erase });
+        }
+    }
+}
+
+impl DriveErase {
+    fn of<B: DriveProvider>(pool: &OpenPool<B>, spec: String) -> Self {
+        DriveErase {
+            spec,
+            pool: pool.name(),
+            pool_uuid: pool.uuid,
+            method: None,
+            size_bytes: None,
+            done_bytes: 0,
+            outcome: None,
         }
     }
 }

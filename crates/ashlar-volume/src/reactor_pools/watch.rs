@@ -171,7 +171,7 @@ fn health(status: &PoolStatus) -> PoolHealth {
 }
 
 fn space_figures(status: &PoolStatus) -> SpaceFigures {
-    let PoolStatus { space, capacity, counters, drives, .. } = status;
+    let PoolStatus { space, capacity, counters, lifetime, drives, .. } = status;
     let has_failed = |drive: &&DriveStatus| matches!(drive.condition, DriveCondition::Failed(_));
     SpaceFigures {
         provisioned: capacity.provisioned,
@@ -180,8 +180,9 @@ fn space_figures(status: &PoolStatus) -> SpaceFigures {
         formatted: capacity.formatted(),
         written: space.uses.written,
         stored: space.uses.stored,
-        host_written: counters.hosts.blocks_written * BLOCK_BYTES as u64,
-        drives_written: counters.drives.bytes_to_drives,
+        host_read: counters.hosts.blocks_read * BLOCK_BYTES as u64,
+        host_written: lifetime.blocks_written * BLOCK_BYTES as u64,
+        drives_written: lifetime.bytes_to_drives,
         is_full: space.full,
         blocks_restored: counters.reads.blocks_reconstructed
             + counters.reads.corrupt_reads_corrected,

@@ -18,7 +18,7 @@ use crate::support::{
 use ashlar_block::{AlignedBuf, Cause, DriveId, XorShift};
 use ashlar_reactor::{sleep, spawn_joined};
 use ashlar_store::{DriveCondition, DriveStatus, NewPool, OpenPolicy};
-use ashlar_volume::{Door, Nsid, Removal, SettingsChange, VolumeIo};
+use ashlar_volume::{Door, DriveErase, EraseOutcome, Nsid, Removal, SettingsChange, VolumeIo};
 use bytes::Bytes;
 use futures_util::future::join;
 
@@ -387,6 +387,31 @@ fn drives_that_hang_are_not_waited_for_for_ever_when_pools_are_closed_or_destroy
             matches!(held.await, Cause::WriteFault | Cause::NotReady),
             "and hosts are answered"
         );
+    });
+}
+
+/// The command ended there, and nobody was told of the others.
+#[test]
+fn a_drive_whose_label_cannot_be_wiped_is_not_erased_and_the_others_are() {
+    drive(async {
+        let (node, handles) = two_pools().await;
+        wait_at_most(&node, Some(Duration::from_secs(2))).await;
+        with_faults(&handles, SLOW, |faults| faults.stall()).await;
+        node.destroy_and_erase_pool("slow").await.expect("the pool is gone");
+        let mut erases = node.drive_erases().await.expect("it runs");
+        for _ in 0..LOOKS_MAX {
+            if erases.iter().all(|erase| erase.outcome.is_some()) {
+                break;
+            }
+            sleep(LOOK_INTERVAL).await;
+            erases = node.drive_erases().await.expect("it runs");
+        }
+        let failed = |erase: &&DriveErase| erase.outcome != Some(EraseOutcome::Erased);
+        let failed: Vec<&DriveErase> = erases.iter().filter(failed).collect();
+        assert!(erases.len() > 1 && failed.len() == 1, "{erases:?}");
+        assert_eq!((failed[0].spec.as_str(), failed[0].method), (SLOW, None));
+        let Some(EraseOutcome::Failed(why)) = &failed[0].outcome else { panic!("{failed:?}") };
+        assert!(why.contains("label-clear"), "{why}");
     });
 }
 

@@ -219,6 +219,21 @@ fn pools_come_fill_up_and_go() {
 }
 
 #[test]
+fn a_pool_whose_forecast_comes_and_goes_is_warned_of_once() {
+    let look = |left| {
+        let mut seen = pool(&["online"], &WELL, None);
+        seen.pools[0].full_in_seconds = left;
+        seen
+    };
+    let (soon, later, none) = (Some(3 * 3600), Some(5 * 3600), None);
+    let looks = || [later, soon, later, soon, none, none, soon, later].map(look);
+    assert_eq!(told(looks()), ["pool_full_soon"]);
+    let calm = (0..FULL_SOON_OVER_LOOKS).map(|_| look(later));
+    let again = told(looks().into_iter().chain(calm).chain([look(soon)]));
+    assert_eq!(again, ["pool_full_soon", "pool_full_soon"], "it was over for long");
+}
+
+#[test]
 fn a_pool_that_is_found_lacking_says_so_at_once() {
     let found = pool(&["degraded"], &["online", "absent", "online"], None);
     let expected = ["pool_opened", "drive_state absent", "pool_state_entered degraded"];

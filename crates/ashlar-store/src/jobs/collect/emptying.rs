@@ -275,7 +275,9 @@ impl<W: World> Pool<W> {
         let count = emptying.records.len().min(RECORDS_AT_A_TIME);
         let records: Vec<Record> = emptying.records.drain(..count).collect();
         let (items, errors) = self.live_items(&records).await;
-        let items = if emptying.is_cold { self.recompressed(items).await } else { items };
+        // Where hosts wait for room it comes first.
+        let is_compressed_anew = emptying.is_cold && !self.requests.hosts_want_segment();
+        let items = if is_compressed_anew { self.recompressed(items).await } else { items };
         emptying.items.extend(items);
         emptying.unread.meets(errors)
     }

@@ -107,16 +107,6 @@ impl<W: World> Pool<W> {
         has_room.then(|| choose_last_resort(segments.summary().one_of_each(sparse))).flatten()
     }
 
-    /// Whether a part of the segment has been emptied, and it is the one to be gone on with.
-    pub fn is_being_emptied(&self, id: SegmentId) -> bool {
-        self.jobs.collecting.begun.segment(&self.space.segments.borrow()) == Some(id)
-    }
-
-    /// Empties a part of a segment for another reason than its garbage.
-    pub async fn empty_some(&self, victim: SegmentId) -> Result<Part, AppendError> {
-        self.collect_in_parts(&self.jobs.collecting.begun, victim, Rest::Stays).await
-    }
-
     /// Collects a part of a segment, and notes whether that leads anywhere.
     pub async fn collect_some(&self, victim: SegmentId) -> Result<Part, AppendError> {
         let collecting = &self.jobs.collecting;
@@ -126,7 +116,7 @@ impl<W: World> Pool<W> {
             collecting.collects(free);
             collecting.gain_bytes.set(self.gain_of_collecting(victim));
         }
-        let part = self.empty_some(victim).await?;
+        let part = self.collect_in_parts(&collecting.begun, victim, Rest::Stays).await?;
         if let Part::Done(Collected::LeftToCheckpoint) = part {
             self.ordered_checkpoint().await;
         }

@@ -6,7 +6,8 @@
 //!
 //! 1. A fragment is stored by a dictionary only once a root has that dictionary.
 //! 2. A dictionary stays as long as its volume, or until an erase of that.
-//! 3. When one is made, all of its volume take no more than their part of what that stores.
+//! 3. When one is made, all of its volume take no more than their part of what that stores, and all
+//!    of the pool no more than their part of the memory.
 
 pub(crate) mod policy;
 
@@ -197,8 +198,9 @@ impl<W: World> Pool<W> {
     fn room_for_dictionary(&self, family: Family) -> Option<usize> {
         let stored_bytes = self.space.ledger.usage(family).slots * SLOT_BYTES as u64;
         let catalog = self.catalog.borrow();
-        let before = catalog.dictionaries_of(family).map(|(_, it)| it.bytes.len()).sum();
-        dictionary_bytes(stored_bytes, before, &self.options.learning)
+        let of_family = catalog.dictionaries_of(family).map(|(_, it)| it.bytes.len()).sum();
+        let of_pool = catalog.dictionaries.values().map(|it| it.bytes.len()).sum();
+        dictionary_bytes(stored_bytes, of_family, of_pool, &self.options.learning)
     }
 
     /// Makes a dictionary for a volume of which enough has come by.
@@ -242,7 +244,8 @@ impl<W: World> Pool<W> {
         pays(now, then, &self.options.learning).then_some(bytes)
     }
 
-    /// Forgets what was learnt from a family of which nothing is read any more.
+    /// Forgets what was learnt from a family of which nothing is read any more, its dictionaries
+    /// as well.
     pub fn unlearn(&self, family: Family) {
         let learning = &self.jobs.recompression.learning;
         learning.unlearnt.set(learning.unlearnt.get() + 1);

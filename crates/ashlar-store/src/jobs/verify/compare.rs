@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use ashlar_block::{BLOCK_BYTES, World};
+use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, World};
 use ashlar_format::catalog::Usage;
-use ashlar_format::ids::Family;
+use ashlar_format::ids::{Family, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, SLOT_BYTES, SegmentId};
 use ashlar_format::table::{Occupancy, SegmentState};
 
 use super::VerifyState;
 use crate::pool::Pool;
 use crate::space::ledger::Proof;
-use crate::space::segments::{Segments, Summary};
+use crate::space::segments::Segments;
 
 /// How many differences are told.
 const WRONG_MAX: usize = 100;
+
+/// Segments that are compared in one turn, for whose end hosts wait.
+const SEGMENTS_IN_A_TURN: usize = 2048;
 
 /// A figure of a pool, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,60 +76,82 @@ fn differences<K: Ord + Debug, V: PartialEq + Default + Debug + Copy>(
     keys.filter_map(difference).collect()
 }
 
-/// What counts of what is named in a segment: nothing of one that is gone or condemned, where all
-/// names are stale.
-fn that_counts(
-    segments: &Segments,
-    named: impl Iterator<Item = (SegmentId, Occupancy)>,
-) -> BTreeMap<SegmentId, Occupancy> {
-    let counts = |id: SegmentId| {
-        segments.get(id).is_some_and(|segment| segment.state != SegmentState::Condemned)
-    };
-    let mut all: BTreeMap<SegmentId, Occupancy> = BTreeMap::new();
-    named.filter(|(id, _)| counts(*id)).for_each(|(id, part)| *all.entry(id).or_default() += part);
-    all
+/// Where a walk over the segments has come to.
+#[derive(Default)]
+struct Differing {
+    wrong: Vec<String>,
+    /// What is counted of segments of which something else is there.
+    counted: Occupancy,
+    /// What is there of these.
+    found: Occupancy,
 }
 
-/// Where what is kept of all segments is not what they say.
-fn wrong_sums(segments: &Segments, anew: &Summary) -> impl Iterator<Item = String> {
-    let sums = (segments.summary() != anew)
-        .then(|| "the running totals are not the sums of the segments".to_owned());
-    let twice: Vec<String> = segments
-        .columns_on_free_chunks()
-        .take(WRONG_MAX)
-        .map(|(id, at)| format!("{id} has {at:?}, which counts as free"))
-        .collect();
-    sums.into_iter().chain(twice)
+impl Differing {
+    fn compare(&mut self, id: SegmentId, counted: Occupancy, found: Occupancy) {
+        if counted != found {
+            self.tell(format!("{id:?}: {counted:?} is counted, {found:?} is there"));
+            self.counted += counted;
+            self.found += found;
+        }
+    }
+
+    fn tell(&mut self, what: String) {
+        if self.wrong.len() < WRONG_MAX {
+            self.wrong.push(what);
+        }
+    }
+
+    /// What lives, if `counted` is what all segments together say now. Every change since a segment
+    /// was compared was counted twice: what differed then differs by as much now.
+    fn live(&self, counted: Occupancy) -> Occupancy {
+        let mut found = counted.minus(self.counted).unwrap_or_default();
+        found += self.found;
+        found
+    }
+}
+
+/// Sums of what segments say of themselves.
+#[derive(Default)]
+struct Sums {
+    live: Occupancy,
+    data_sectors: u64,
+    parity_columns: u64,
+}
+
+impl Sums {
+    fn of(segments: &Segments) -> Self {
+        let mut sums = Sums::default();
+        for (_, segment) in segments.iter() {
+            sums.live += segment.live;
+            sums.data_sectors += u64::from(segment.rows) * segment.geometry.data() as u64;
+            sums.parity_columns += segment.geometry.parity() as u64;
+        }
+        sums
+    }
 }
 
 impl<W: World> Pool<W> {
-    /// The walk has come to its end: compares, in one turn, which sums up all segments. With a
-    /// million of them hosts wait for it once.
-    pub(super) fn compare(&self) {
+    /// The walk has come to its end: compares.
+    ///
+    /// Segment by segment, in slices, as both counts go on with each change; the sums in one turn,
+    /// with a million segments in some 50 ms.
+    pub(super) async fn compare(&self) {
+        let pages = self.listed_pages().await;
+        let (mut differing, mut next) = (Differing::default(), Some(SegmentId(0)));
+        while let Some(from) = next {
+            next = self.compare_segments(from, &pages, &mut differing);
+            self.world.yield_now().await;
+        }
+        // It may have been given up meanwhile.
         let Some(proof) = self.space.ledger.end_proof() else { return };
-        let segments = self.space.segments.borrow();
-        let pages = self.listed_pages().into_iter().map(|at| (at.segment(), at.into()));
-        let of_runs_and_blocks = proof.segments().iter().map(|(id, part)| (*id, *part));
-        let found = that_counts(&segments, of_runs_and_blocks.chain(pages));
-        let counted: BTreeMap<SegmentId, Occupancy> = segments
-            .iter()
-            .map(|(id, segment)| (id, segment.live))
-            .filter(|(_, live)| *live != Occupancy::default())
-            .collect();
         let families = self.stored_by_families();
-        let anew = segments.summary_anew();
-        let mut wrong: Vec<String> = differences(&counted, &found)
-            .into_iter()
-            .chain(differences(&families, proof.families()))
-            .chain(wrong_sums(&segments, &anew))
-            .take(WRONG_MAX)
-            .collect();
-        let found = self.figures_found(&segments, &anew, &proof, &found);
-        let compared = compared(&self.figures_counted(&segments), &found);
+        let Differing { wrong, .. } = &differing;
+        let mut wrong = wrong.clone();
+        wrong.extend(differences(&families, proof.families()));
+        let compared = self.compare_sums(&proof, &differing);
         wrong.extend(compared.iter().filter(|it| it.counted != it.found).map(|it| {
             format!("{}: {} bytes are counted, {} are there", it.figure, it.counted, it.found)
         }));
-        drop(segments);
         self.end_verify(|report| {
             report.state = if wrong.is_empty() { VerifyState::Proven } else { VerifyState::Wrong };
             report.part_done = 1.0;
@@ -137,6 +162,42 @@ impl<W: World> Pool<W> {
         });
     }
 
+    /// Compares what some segments from this one on say with what is named in them. Returns the
+    /// segment that is next.
+    fn compare_segments(
+        &self,
+        from: SegmentId,
+        pages: &BTreeMap<SegmentId, Occupancy>,
+        differing: &mut Differing,
+    ) -> Option<SegmentId> {
+        let segments = self.space.segments.borrow();
+        self.space.ledger.with_proof(|proof| {
+            let mut rest = segments.iter_from(from);
+            for (id, segment) in rest.by_ref().take(SEGMENTS_IN_A_TURN) {
+                let named = |of: &BTreeMap<SegmentId, Occupancy>| of.get(&id).copied();
+                // Of one that is condemned all names are stale.
+                let counts = segment.state != SegmentState::Condemned;
+                let mut found = Occupancy::default();
+                [proof.segments(), pages]
+                    .into_iter()
+                    .filter_map(named)
+                    .filter(|_| counts)
+                    .for_each(|part| found += part);
+                differing.compare(id, segment.live, found);
+                for column in segments.columns_on_free_chunks(segment) {
+                    differing.tell(format!("{id} has {column:?}, which counts as free"));
+                }
+            }
+            rest.next().map(|(id, _)| id)
+        })?
+    }
+
+    fn compare_sums(&self, proof: &Proof, differing: &Differing) -> Vec<Compared> {
+        let segments = self.space.segments.borrow();
+        let found = self.figures_found(&segments, proof, differing);
+        compared(&self.figures_counted(&segments), &found)
+    }
+
     /// Families that store anything.
     fn stored_by_families(&self) -> BTreeMap<Family, Usage> {
         let mut families = self.space.ledger.usages();
@@ -144,13 +205,22 @@ impl<W: World> Pool<W> {
         families
     }
 
-    /// Where the pages are of which memory has a list.
-    fn listed_pages(&self) -> Vec<Location> {
-        let mut pages: Vec<Location> = self.checkpoint.catalog_pages.borrow().locations().collect();
-        pages.extend(self.checkpoint.table.borrow().locations());
-        for shard in self.map.shards.borrow().iter() {
-            let of_shard = shard.index.pages().chain(shard.deltas.pages());
-            pages.extend(of_shard.map(|page| page.location));
+    /// What pages take, of which memory has a list, in each segment. Upkeep alone changes them,
+    /// of which this is a step.
+    async fn listed_pages(&self) -> BTreeMap<SegmentId, Occupancy> {
+        let mut pages = BTreeMap::new();
+        let mut add = |location: Location| {
+            let of_segment: &mut Occupancy = pages.entry(location.segment()).or_default();
+            of_segment.add(location);
+        };
+        self.checkpoint.catalog_pages.borrow().locations().for_each(&mut add);
+        self.checkpoint.table.borrow().locations().for_each(&mut add);
+        for id in (0..SHARD_COUNT as u8).map(ShardId) {
+            self.with_shard(id, |shard| {
+                let of_shard = shard.index.pages().chain(shard.deltas.pages());
+                of_shard.for_each(|page| add(page.location));
+            });
+            self.world.yield_now().await;
         }
         pages
     }
@@ -167,26 +237,20 @@ impl<W: World> Pool<W> {
         }
     }
 
-    fn figures_found(
-        &self,
-        segments: &Segments,
-        anew: &Summary,
-        proof: &Proof,
-        named: &BTreeMap<SegmentId, Occupancy>,
-    ) -> Figures {
-        let drives = self.drives();
-        let mut live = Occupancy::default();
-        named.values().for_each(|part| live += *part);
+    fn figures_found(&self, segments: &Segments, proof: &Proof, differing: &Differing) -> Figures {
+        let (drives, sums) = (self.drives(), Sums::of(segments));
+        let live = differing.live(sums.live);
         let mut written = Usage::default();
         for usage in proof.families().values() {
             written.blocks += usage.blocks;
             written.slots += usage.slots;
         }
+        let data_bytes = sums.data_sectors * SECTOR_BYTES as u64;
         Figures {
             written,
             live,
-            garbage: anew.data_bytes().saturating_sub(live.bytes()),
-            parity: anew.parity_columns() * self.column_bytes(),
+            garbage: data_bytes.saturating_sub(live.bytes()),
+            parity: sums.parity_columns * self.column_bytes(),
             free: segments.free_chunks_anew(&drives) * self.column_bytes(),
         }
     }

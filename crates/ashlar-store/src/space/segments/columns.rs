@@ -63,14 +63,14 @@ impl Segments {
         free.map(FreeChunks::count_anew).sum()
     }
 
-    /// Columns of segments whose chunk counts as free.
-    pub fn columns_on_free_chunks(&self) -> impl Iterator<Item = (SegmentId, ChunkAddr)> {
-        let columns = self.iter().flat_map(|(id, segment)| {
-            segment.geometry.columns.iter().map(move |column| (id, *column))
-        });
-        columns.filter(|(_, at)| {
-            self.free_chunks.get(&at.drive).is_some_and(|free| free.is_free(at.chunk))
-        })
+    /// Columns of the segment whose chunk counts as free.
+    pub fn columns_on_free_chunks(&self, segment: &Segment) -> impl Iterator<Item = ChunkAddr> {
+        segment
+            .geometry
+            .columns
+            .iter()
+            .copied()
+            .filter(|at| self.free_chunks.get(&at.drive).is_some_and(|free| free.is_free(at.chunk)))
     }
 
     /// Free chunks of the drive that has most.

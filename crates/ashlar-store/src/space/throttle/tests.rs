@@ -1,4 +1,8 @@
+use ashlar_raid::Level;
+
 use super::*;
+use crate::space::over_limit::Held;
+use crate::testing::{Drives, write_small_blocks};
 
 fn all() -> impl Iterator<Item = Levels> {
     let up_to = |stop| (1..=stop).map(move |throttle| Levels { warn: 1, throttle, stop });
@@ -64,4 +68,17 @@ fn pauses_before_all_that_waits_are_bounded_together() {
     let now = Nanos(1_000_000_000);
     throttle.batch_ended(Duration::from_millis(20), 30.0, 127, now);
     assert_eq!(throttle.wait(30.0, now), PAUSES_MAX / 128);
+}
+
+/// Its hosts overwrite at a level where others are refused, for as long as the drive is gone.
+#[test]
+fn a_pool_over_its_limit_after_a_loss_is_not_throttled() {
+    let pool = Drives::new(Level::RAID5, 4).open();
+    write_small_blocks(&pool, 0..100);
+    let live = pool.space.segments.borrow().live().bytes();
+    pool.space.limit_bytes.set(live / 2);
+    assert!(pool.slowdown() > 1.0);
+    let held = Held { live, limit: live / 2, most: 2 * live, lacks_drives: true };
+    pool.space.over_limit.refresh(held);
+    assert_eq!(pool.slowdown(), 1.0);
 }

@@ -2,14 +2,21 @@
 //!
 //! The codec takes 2 to 3 microseconds to find that a block of noise does not compress, a third of
 //! all that a small write costs. Encrypted, compressed and media data are such blocks. A look at an
-//! eighth of the bytes tells them by how evenly their values are spread, in a fifth of that. A
-//! glance at 64 bytes first spares most of what does compress even that.
+//! eighth of the bytes tells them by how evenly their values are spread, in a fourth of that. A
+//! glance at 32 bytes first spares most of what does compress even that.
 //!
 //! Values may be spread evenly and yet repeat: ramps, tables, a short piece of noise over and over.
 //! In a block of those some lines begin alike, in one of noise none.
 //!
+//! Who writes noise goes on with it most often. After some blocks of it in a row the glance is
+//! enough, and the look comes now and then.
+//!
 //! Price: a long piece of noise that is in a block twice is stored as it is, though the codec would
-//! find that.
+//! find that. So are a few blocks that come after much noise and look like it at a glance.
+
+use std::cell::Cell;
+
+use ashlar_format::ids::Family;
 
 /// Bytes of each line that are looked at.
 const SAMPLE_BYTES: usize = 8;
@@ -20,7 +27,15 @@ const LINE_BYTES: usize = 64;
 const SAMPLE_STEP_BYTES: usize = 37;
 
 /// A glance sees the sample of one line of so many.
-const GLANCE_LINES: usize = 8;
+const GLANCE_LINES: usize = 16;
+/// Values that its 32 bytes have at least if they are noise: of such there are 30 in the mean, and
+/// less than this in one glance of a million.
+const GLANCE_VALUES_MIN: u32 = 24;
+
+/// Blocks of noise in a row after which a glance is enough.
+const STREAK_BLOCKS: u32 = 64;
+/// One in so many is looked at all the same.
+const LOOK_BLOCKS: u32 = 16;
 
 /// Slots of the table that tells whether the beginning of a line has been there before.
 const SEEN_SLOTS: usize = 256;
@@ -31,23 +46,57 @@ const VALUES: usize = 256;
 /// How far above its mean the sum of squares of noise may be, in standard deviations.
 const DEVIATIONS: f64 = 5.0;
 
+/// Blocks of noise that have come one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Streak(u32);
+
+impl Streak {
+    /// Whether the next block is one of noise too.
+    pub(super) fn goes_on(&mut self, block: &[u8]) -> bool {
+        let is_looked_at = self.0 < STREAK_BLOCKS || self.0.is_multiple_of(LOOK_BLOCKS);
+        let is_noise = if is_looked_at { is_noise(block) } else { is_even_at_a_glance(block) };
+        self.0 = if is_noise { self.0.wrapping_add(1).max(1) } else { 0 };
+        is_noise
+    }
+}
+
+/// Places for the streaks of families. Of two that have the same place none is known, which costs
+/// time alone.
+const STREAKS: usize = 256;
+
+/// The streaks of families that were written to last.
+pub struct Streaks([Cell<(Family, Streak)>; STREAKS]);
+
+impl Default for Streaks {
+    fn default() -> Self {
+        Streaks(std::array::from_fn(|_| Cell::default()))
+    }
+}
+
+impl Streaks {
+    /// Has `write` go on with that of a family.
+    pub fn with<T>(&self, family: Family, write: impl FnOnce(&mut Streak) -> T) -> T {
+        let place = &self.0[family.0 as usize % STREAKS];
+        let (of, known) = place.get();
+        let mut streak = if of == family { known } else { Streak::default() };
+        let written = write(&mut streak);
+        place.set((family, streak));
+        written
+    }
+}
+
 /// Whether a block is one of noise: its bytes are spread as evenly, and no two lines begin alike.
 pub(super) fn is_noise(block: &[u8]) -> bool {
     is_even_at_a_glance(block) && is_even(block) && !repeats(block)
 }
 
-/// Whether one sample of each `GLANCE_LINES` lines is spread as evenly as noise.
+/// Whether the samples of a few lines have as many values as noise.
 fn is_even_at_a_glance(block: &[u8]) -> bool {
-    let mut counts = [0_u8; VALUES];
-    let (mut squares, mut bytes) = (0_u32, 0);
+    let mut seen = [0_u64; VALUES / 64];
     for &byte in samples(block).step_by(GLANCE_LINES).flatten() {
-        let count = &mut counts[usize::from(byte)];
-        // The square of the next number is as much more.
-        squares += 2 * u32::from(*count) + 1;
-        *count += 1;
-        bytes += 1;
+        seen[usize::from(byte / 64)] |= 1 << (byte % 64);
     }
-    f64::from(squares) <= squares_of_noise_max(f64::from(bytes))
+    seen.iter().map(|values| values.count_ones()).sum::<u32>() >= GLANCE_VALUES_MIN
 }
 
 /// The pieces of a block that are looked at.

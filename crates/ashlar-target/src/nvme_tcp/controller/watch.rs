@@ -9,7 +9,7 @@ use ashlar_block::Nanos;
 use ashlar_nvme::event::AsyncEvent;
 use ashlar_nvme::log::critical_warning;
 use ashlar_reactor::{now, sleep_until, timeout};
-use ashlar_volume::Door;
+use ashlar_volume::{Door, HealthFigures};
 
 use super::Controller;
 use crate::nvme_tcp::idle_timeout::read_what_came;
@@ -44,14 +44,26 @@ struct Seen {
     warnings: u8,
 }
 
+/// Percent of spare above its threshold from which on it is no longer low, if it was.
+const SPARE_BACK_PERCENT: u8 = 2;
+
+/// Warnings that hold, and those that held before and are not over for sure: a host whose pool
+/// lives at its threshold is warned once.
+fn lasting(before: u8, health: &HealthFigures) -> u8 {
+    let back = health.spare_threshold_percent.saturating_add(SPARE_BACK_PERCENT).min(100);
+    let lasts = if health.spare_percent < back { before & critical_warning::SPARE } else { 0 };
+    warnings_of(health) | lasts
+}
+
 impl Seen {
-    fn now<D: Door>(controller: &Controller<D>) -> Self {
+    /// What a host sees that was warned of so much `before`.
+    fn now<D: Door>(controller: &Controller<D>, before: u8) -> Self {
         let namespaces = controller.service.door.namespaces(&controller.host().nqn);
         Seen {
             namespaces: namespaces.iter().map(|info| (info.nsid.0, info.generation)).collect(),
             // The generation counter is left out: it changes with more than the entries.
             discovery_log: controller.discovery_log(0),
-            warnings: warnings_of(&controller.service.door.health(&controller.host().nqn)),
+            warnings: lasting(before, &controller.service.door.health(&controller.host().nqn)),
         }
     }
 }
@@ -69,11 +81,11 @@ fn changed(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Vec<u32> 
 pub(super) async fn watch_changes<D: Door>(controller: Rc<Controller<D>>) {
     let door = &controller.service.door;
     let mut generation = door.generation();
-    let mut seen = Seen::now(&controller);
+    let mut seen = Seen::now(&controller, 0);
     loop {
         let _ = timeout(controller.wire.limits.health_interval, door.changed(generation)).await;
         generation = door.generation();
-        let now = Seen::now(&controller);
+        let now = Seen::now(&controller, seen.warnings);
         if controller.is_discovery() {
             controller.tell_discovery(&seen, &now);
         } else {

@@ -74,23 +74,50 @@ impl Row {
         Ok(())
     }
 
-    /// The extent that holds this byte of the row.
-    fn read(&self, at: u64) -> io::Result<Bytes> {
-        let nth = self.parts.partition_point(|part| part.start <= at) - 1;
-        let part = &self.parts[nth];
-        let within = (at - part.start) / BLOCK * BLOCK;
-        let wanted = (part.bytes - within).min(EXTENT_BYTES) as usize;
-        let mut extent = vec![0; wanted.next_multiple_of(BLOCK_BYTES)];
-        let file = File::open(&part.path)?;
-        let mut read = 0;
-        while read < wanted {
-            match file.read_at(&mut extent[read..wanted], within + read as u64)? {
-                // It has become shorter.
-                0 => break,
-                bytes => read += bytes,
+    /// The extent that begins with the block of this byte of the row. It goes on over the ends of
+    /// files: small ones count as much as they have bytes. What cannot be read is left out.
+    fn read(&self, at: u64) -> Extent {
+        let start = at / BLOCK * BLOCK;
+        let end = (start + EXTENT_BYTES).min(self.bytes);
+        let first = self.parts.partition_point(|part| part.start <= start) - 1;
+        let mut extent = Extent::default();
+        for part in self.parts[first..].iter().take_while(|part| part.start < end) {
+            let within = start.saturating_sub(part.start);
+            let wanted = (part.bytes - within).min(end - part.start - within) as usize;
+            match part.read(within, wanted) {
+                Ok(bytes) => extent.bytes.extend(bytes),
+                Err(error) => {
+                    extent.unreadable += 1;
+                    extent.why.get_or_insert(error);
+                }
             }
         }
-        Ok(extent.into())
+        extent
+    }
+}
+
+/// What is in one place.
+#[derive(Default)]
+struct Extent {
+    bytes: Vec<u8>,
+    unreadable: u64,
+    why: Option<io::Error>,
+}
+
+impl Part {
+    /// So many bytes of the file, and zeros up to the end of their last block.
+    fn read(&self, within: u64, wanted: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; wanted.next_multiple_of(BLOCK_BYTES)];
+        let file = File::open(&self.path)?;
+        let mut read = 0;
+        while read < wanted {
+            match file.read_at(&mut bytes[read..wanted], within + read as u64)? {
+                // It has become shorter.
+                0 => break,
+                some => read += some,
+            }
+        }
+        Ok(bytes)
     }
 }
 
@@ -112,12 +139,11 @@ impl Sample {
         for nth in 0..count {
             let start = place(nth, count, row.bytes);
             let part = (place(nth + 1, count, row.bytes) - start).max(1);
-            match row.read(start + rng.below(part)) {
-                Ok(extent) => extents.push(extent),
-                Err(error) => {
-                    unreadable += 1;
-                    why.get_or_insert(error);
-                }
+            let extent = row.read(start + rng.below(part));
+            unreadable += extent.unreadable;
+            why = why.or(extent.why);
+            if !extent.bytes.is_empty() {
+                extents.push(Bytes::from(extent.bytes));
             }
         }
         if let (true, Some(error)) = (extents.is_empty(), why) {

@@ -46,6 +46,21 @@ fn a_folder_is_estimated_with_what_lies_below_it_and_without_what_links_name() {
     assert!(of_lz4.ratio_low < of_lz4.ratio && of_lz4.ratio < of_lz4.ratio_high, "{of_lz4:?}");
 }
 
+/// Large files counted sixteen times as much as small ones.
+#[test]
+fn small_files_count_as_much_as_they_have_bytes() {
+    let place = tempfile::tempdir().unwrap();
+    // Half of the bytes compress well, and are in files of a block each.
+    for nth in 0..512 {
+        fs::write(place.path().join(format!("{nth}")), vec![b'.'; BLOCK_BYTES]).unwrap();
+    }
+    fs::write(place.path().join("large"), noise(2 << 20)).unwrap();
+    let estimate = estimate(place.path(), 1 << 20).unwrap();
+    let ratio = ratio_of(&estimate, "zstd:3");
+    // A block of dots takes one of its 64 slots.
+    assert!((1.6..2.5).contains(&ratio), "half and half is 1.97: {estimate:?}");
+}
+
 #[test]
 fn noise_takes_what_it_has_and_zeros_nothing() {
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -23,7 +23,7 @@ fn rows(pool: &Pool) -> Vec<(&'static str, String)> {
         ("formatted", known(pool.formatted_bytes, size)),
         ("provisioned", known(pool.provisioned_bytes, size)),
         ("written", known(pool.logical_used_bytes, size)),
-        ("zeros (take no room)", known(pool.zero_bytes, size)),
+        ("zeros, or never written", known(pool.zero_bytes, size)),
         ("stored (compressed)", known(pool.stored_bytes, size)),
         ("compression ratio", by_ratio),
         ("maps and records", known(pool.map_bytes, size)),

@@ -67,7 +67,10 @@ fn shown(erases: &[DriveErase]) -> Shown {
 }
 
 fn said(pool: &str, erases: &[DriveErase]) -> String {
-    let head = format!("pool '{pool}' is destroyed and its drives carry no label any more");
+    let head = match erases.iter().all(|erase| erase.is("finished")) {
+        true => format!("pool '{pool}' is destroyed and its drives carry no label any more"),
+        false => format!("pool '{pool}' is destroyed"),
+    };
     let lines = erases.iter().map(|erase| {
         let spec = ashlar_volume::path_of(&erase.spec);
         let size = ByteSize(erase.size_bytes.unwrap_or(0));

@@ -1,9 +1,12 @@
 //! Drives are asked for their health.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ashlar_volume::{DriveFacts, PoolReport};
+use ashlar_block::PoolUuid;
+use ashlar_drive::DriveHealth;
+use ashlar_volume::{DriveFacts, DrivesHealth, PoolReport};
 use tokio::sync::oneshot;
 
 use super::super::convert;
@@ -23,12 +26,30 @@ impl Shared {
             for drive in self.healths.to_ask(drives_of(&reports), Instant::now()) {
                 tokio::spawn(self.clone().ask(drive));
             }
+            self.node.table().set_drives_health(self.drives_health(&reports));
         }
     }
 
     async fn ask(self: Arc<Self>, drive: Asked) {
         let answer = answer(ask(drive.kernel_name.clone())).await;
         self.healths.take(&drive, answer, Instant::now());
+    }
+
+    /// What hosts are told of the drives of each pool: as far as they have answered by now.
+    fn drives_health(&self, reports: &[PoolReport]) -> BTreeMap<PoolUuid, DrivesHealth> {
+        let of_drive = |drive: &Asked| {
+            let DriveHealth { used_percent, temperature_celsius, .. } =
+                self.healths.of(drive).health;
+            DrivesHealth { used_percent: used_percent.unwrap_or(0), celsius: temperature_celsius }
+        };
+        let of_pool = |report: &PoolReport| {
+            let asked = report.drives.iter().filter_map(Asked::of);
+            let worst = asked
+                .map(|drive| of_drive(&drive))
+                .fold(DrivesHealth::default(), DrivesHealth::worst);
+            (report.status.uuid, worst)
+        };
+        reports.iter().map(of_pool).collect()
     }
 
     /// What a drive says that no pool has open.

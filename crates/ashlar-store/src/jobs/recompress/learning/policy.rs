@@ -8,18 +8,25 @@ const DICTIONARY_BYTES_MAX: u64 = 32 << 10;
 /// The same, at least: a smaller one has no room for what blocks have in common.
 const DICTIONARY_BYTES_MIN: u64 = 1 << 10;
 
+/// Bytes of all dictionaries of a pool, at most: they are in memory for as long as it is open.
+/// Enough for a thousand volumes.
+const POOL_BYTES_MAX: usize = 32 << 20;
+
 /// Blocks out of which a sample is taken, at most: 256 MiB.
 const WINDOW_BLOCKS_MAX: u64 = 1 << 16;
 /// Part of a volume's blocks out of which one is taken: the others are to profit from it.
 const WINDOW_PART: u64 = 8;
 
-/// Bytes that a new dictionary may have where those before it have `before`. None: too few.
+/// Bytes that a new dictionary may have where those of its volume have `of_family` already, and all
+/// of the pool `of_pool`. None: too few.
 pub(crate) fn dictionary_bytes(
     stored_bytes: u64,
-    before: usize,
+    of_family: usize,
+    of_pool: usize,
     learning: &Learning,
 ) -> Option<usize> {
-    let left = (stored_bytes / learning.stored_part).saturating_sub(before as u64);
+    let left_of_family = (stored_bytes / learning.stored_part).saturating_sub(of_family as u64);
+    let left = left_of_family.min(POOL_BYTES_MAX.saturating_sub(of_pool) as u64);
     (left >= DICTIONARY_BYTES_MIN).then_some(left.min(DICTIONARY_BYTES_MAX) as usize)
 }
 

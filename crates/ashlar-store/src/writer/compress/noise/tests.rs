@@ -89,3 +89,33 @@ fn what_is_even_and_repeats_is_tried() {
         assert!(saved(&block) > BLOCK_BYTES / 8 && !is_noise(&block), "{what}");
     }
 }
+
+#[test]
+fn after_much_noise_a_glance_is_enough_and_other_content_ends_that_soon() {
+    let mut rng = XorShift::new(9);
+    let mut streak = Streak::default();
+    // Its values are spread evenly, and it repeats: a look alone tells.
+    let ramp: Vec<u8> = (0..BLOCK_BYTES).map(|at| (at * 7) as u8).collect();
+    assert!(is_even_at_a_glance(&ramp) && !is_noise(&ramp));
+    for _ in 0..STREAK_BLOCKS - 1 {
+        streak.goes_on(&noise(&mut rng, BLOCK_BYTES));
+    }
+    assert!(!{ streak }.goes_on(&ramp), "not enough noise has come");
+    streak = Streak(STREAK_BLOCKS + 1);
+    let taken_for_noise = (0..LOOK_BLOCKS).take_while(|_| streak.goes_on(&ramp)).count();
+    assert_eq!(taken_for_noise as u32, LOOK_BLOCKS - 1);
+    assert_eq!(streak, Streak::default());
+    let text = b"what a glance tells ".repeat(BLOCK_BYTES / 20 + 1);
+    assert!(!Streak(STREAK_BLOCKS + 1).goes_on(&text[..BLOCK_BYTES]));
+}
+
+#[test]
+fn each_family_has_a_streak_of_its_own_as_long_as_no_other_takes_its_place() {
+    let streaks = Streaks::default();
+    let [one, other, takes_place] = [1, 2, 1 + STREAKS as u32].map(Family);
+    let seen = |family| streaks.with(family, |streak| *streak);
+    streaks.with(one, |streak| *streak = Streak(70));
+    assert_eq!((seen(one), seen(other)), (Streak(70), Streak::default()));
+    assert_eq!(seen(takes_place), Streak::default());
+    assert_eq!(seen(one), Streak::default(), "its place was taken");
+}

@@ -17,7 +17,7 @@ fn each_drive_is_named_with_what_was_done_to_it() {
     ];
     assert_eq!(
         said("tank", &all),
-        "pool 'tank' is destroyed and its drives carry no label any more\n\
+        "pool 'tank' is destroyed\n\
          file:/d/0.img: all of it was discarded (1GiB)\n\
          /dev/sda: zeros were written over all of it (1GiB)\n\
          tank/drive-2: not erased: the drive was not there"

@@ -5,12 +5,21 @@ const LEARNING: Learning =
 
 #[test]
 fn dictionaries_take_at_most_their_part_of_what_is_stored() {
-    let bytes = |stored, before| dictionary_bytes(stored, before, &LEARNING);
+    let bytes = |stored, before| dictionary_bytes(stored, before, before, &LEARNING);
     assert_eq!(bytes(100 << 10, 0), Some(1 << 10));
     assert_eq!(bytes((100 << 10) - 100, 0), None);
     assert_eq!(bytes(200 << 10, 1 << 10), Some(1 << 10));
     assert_eq!(bytes(200 << 10, 3 << 10), None, "there are more than may be already");
     assert_eq!(bytes(1 << 40, 1 << 20), Some(32 << 10));
+}
+
+#[test]
+fn dictionaries_of_all_volumes_take_at_most_32_mib_of_memory() {
+    let bytes = |of_pool| dictionary_bytes(1 << 40, 0, of_pool, &LEARNING);
+    assert_eq!(bytes((32 << 20) - (32 << 10)), Some(32 << 10));
+    assert_eq!(bytes((32 << 20) - (5 << 10)), Some(5 << 10));
+    assert_eq!(bytes((32 << 20) - 1000), None);
+    assert_eq!(bytes(33 << 20), None);
 }
 
 #[test]
