@@ -2,7 +2,7 @@
 
 CARGO        ?= cargo
 # How much of the tests that could go on for ever is run.
-SIM_STATES   ?= 20000
+SIM_STATES   ?= 10000
 CRASH_ROUNDS ?= 20
 # Scenes of the Linux client at a time: one alone leaves a processor idle.
 SCENE_JOBS   ?= 2

@@ -194,3 +194,21 @@ fn a_segment_is_emptied_for_it_once_and_one_that_promises_nothing_never() {
     assert_ne!(of_written(&pool), Some(victim));
     assert_eq!(location(&pool, 0), before);
 }
+
+/// Collection went on with the full segment, and whoever waited for room waited for that.
+#[test]
+fn who_makes_room_does_not_go_on_with_what_is_compressed_anew() {
+    let drives = Drives::new(Level::RAID5, 4);
+    let (pool, full) = filled(&drives, cold_at_once(), Compression::Auto, block);
+    at_once(pool.recompress_step(full)).expect("there is room");
+    let begun = pool.jobs.recompression.begun.segment(&pool.space.segments.borrow());
+    assert_eq!(begun, Some(full));
+    let sparse = location(&pool, BLOCKS - 1).segment();
+    for lba in (0..BLOCKS - 1).filter(|lba| location(&pool, *lba).segment() == sparse) {
+        append_items(&pool, vec![item(lba, block(lba))]);
+    }
+    at_once(pool.checkpoint(false)).expect("good drives");
+    let segments = pool.space.segments.borrow();
+    let victim = pool.victim(&segments, &pool.allocation_targets(), pool.writer.lsns.floor());
+    assert_eq!(victim, Some(sparse));
+}
