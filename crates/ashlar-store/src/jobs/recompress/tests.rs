@@ -210,5 +210,5 @@ fn who_makes_room_does_not_go_on_with_what_is_compressed_anew() {
     at_once(pool.checkpoint(false)).expect("good drives");
     let segments = pool.space.segments.borrow();
     let victim = pool.victim(&segments, &pool.allocation_targets(), pool.writer.lsns.floor());
-    assert_eq!(victim, Some(sparse));
+    assert!(victim.is_some_and(|victim| victim != full), "{victim:?}");
 }
