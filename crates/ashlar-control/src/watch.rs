@@ -30,6 +30,7 @@ pub struct Watcher {
     node_api: Arc<dyn NodeApi>,
     /// What it has seen.
     pub log: Arc<EventLog>,
+    started: Instant,
     seen: Mutex<Seen>,
     changes: std::sync::Mutex<Flood>,
 }
@@ -47,9 +48,10 @@ struct Seen {
     moving: BTreeMap<String, Moving>,
     /// Rebalances, by the pools' UUIDs.
     rebalancing: BTreeMap<String, Moving>,
-    /// Pools of which was told that they are full soon, by their UUIDs: looks since that was last
-    /// so.
-    full_soon: BTreeMap<String, u32>,
+    /// How long after the start of the watcher.
+    at: Duration,
+    /// Pools of which was told that they are full soon, by their UUIDs, and when that was last so.
+    full_soon: BTreeMap<String, Duration>,
 }
 
 /// What of a pool is being moved, and has been told of.
@@ -82,7 +84,8 @@ impl Watcher {
         let warnings =
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings).collect());
-        Watcher { node_api, log, seen: Mutex::default(), changes: Default::default() }
+        let (seen, changes) = (Mutex::default(), Default::default());
+        Watcher { node_api, log, started: Instant::now(), seen, changes }
     }
 
     /// Looks for as long as it is polled.
@@ -104,7 +107,8 @@ impl Watcher {
         let visits = self.node_api.take_host_visits();
         let shared_nqns = self.node_api.shared_host_nqns();
         let warnings = self.node_api.warnings();
-        let mut now = Seen { pools, hosts, visits, shared_nqns, warnings, ..Seen::default() };
+        let at = self.started.elapsed();
+        let mut now = Seen { pools, hosts, visits, shared_nqns, warnings, at, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         *seen = now;
     }

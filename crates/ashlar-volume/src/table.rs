@@ -77,7 +77,7 @@ struct Inner {
     /// Numbers below that which no host has ever seen.
     unseen: BTreeSet<Nsid>,
     health: BTreeMap<PoolUuid, PoolHealth>,
-    /// What the drives of open pools have said.
+    /// What the drives of pools have said.
     drives: BTreeMap<PoolUuid, DrivesHealth>,
     power_cycles: u64,
 }
@@ -216,12 +216,14 @@ impl Table {
 
     /// A pool that is not open has no part in the figures.
     pub(crate) fn remove_health(&self, pool: PoolUuid) {
-        self.inner().health.remove(&pool);
+        let mut inner = self.inner();
+        inner.health.remove(&pool);
+        inner.drives.remove(&pool);
     }
 
-    /// What the drives of all open pools say of themselves.
-    pub fn set_drives_health(&self, drives: BTreeMap<PoolUuid, DrivesHealth>) {
-        self.inner().drives = drives;
+    /// What the drives of a pool say of themselves.
+    pub fn set_drives_health(&self, pool: PoolUuid, drives: DrivesHealth) {
+        self.inner().drives.insert(pool, drives);
     }
 
     /// Figures over the pools that `host` has volumes in: the spare that is closest to its
@@ -237,8 +239,9 @@ impl Table {
             spare_threshold_percent: SPARE_THRESHOLD_PERCENT,
             ..HealthFigures::default()
         };
-        let figures = pools.iter().filter_map(|pool| inner.health.get(pool)).fold(none, with_pool);
-        let drives = pools.iter().filter_map(|pool| inner.drives.get(pool)).copied();
+        let open = || pools.iter().filter(|pool| inner.health.contains_key(pool));
+        let figures = open().filter_map(|pool| inner.health.get(pool)).fold(none, with_pool);
+        let drives = open().filter_map(|pool| inner.drives.get(pool)).copied();
         HealthFigures { drives: drives.fold(figures.drives, DrivesHealth::worst), ..figures }
     }
 }

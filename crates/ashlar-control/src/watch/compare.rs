@@ -1,5 +1,7 @@
 //! What has happened between two looks. Pure.
 
+use std::time::Duration;
+
 use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
@@ -42,8 +44,9 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         let rebalancing = before.rebalancing.get(&pool.uuid).copied();
         let (rebalancing, spread) = of_moving(rebalancing, What::Rebalance, pool.rebalance, pool);
         now.rebalancing.extend(rebalancing.map(|moving| (pool.uuid.clone(), moving)));
-        let (looks, forecast) = of_forecast(before.full_soon.get(&pool.uuid).copied(), pool);
-        now.full_soon.extend(looks.map(|looks| (pool.uuid.clone(), looks)));
+        let told = before.full_soon.get(&pool.uuid).copied();
+        let (told, forecast) = of_forecast(told, now.at, pool);
+        now.full_soon.extend(told.map(|last| (pool.uuid.clone(), last)));
         let on_its_way = moved.into_iter().chain(spread).chain(forecast);
         all.extend(of_pool(old(pool), pool, on_its_way));
     }
@@ -217,22 +220,26 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
 /// A pool is warned of that will be full within so long.
 const FULL_SOON_SECONDS: u64 = 4 * 3600;
 
-/// After so many looks in which that was not so it is warned of anew: a quarter of an hour at
-/// least. A forecast that comes and goes is one warning.
-const FULL_SOON_OVER_LOOKS: u32 = 900;
+/// After so long in which that was not so it is warned of anew: a forecast that comes and goes is
+/// one warning.
+const FULL_SOON_OVER: Duration = Duration::from_secs(15 * 60);
 
-/// It will be full soon, and that was not told. `looks`: those since it was last so, if it was
-/// told. Returns the same for the next look.
-fn of_forecast(looks: Option<u32>, now: &Pool) -> (Option<u32>, Option<Happening>) {
+/// It will be full soon, and that was not told. `told`: when it was last so, if it was told.
+/// Returns the same for the next look.
+fn of_forecast(
+    told: Option<Duration>,
+    at: Duration,
+    now: &Pool,
+) -> (Option<Duration>, Option<Happening>) {
     let Some(left) = now.full_in_seconds.filter(|left| *left < FULL_SOON_SECONDS) else {
-        return (looks.map(|looks| looks + 1).filter(|looks| *looks < FULL_SOON_OVER_LOOKS), None);
+        return (told.filter(|last| at.saturating_sub(*last) < FULL_SOON_OVER), None);
     };
     let tell = || {
         let message =
             format!("pool '{}' is full in {} at the last hour's rate", now.name, Span(left));
         about(now, Severity::Warning, "pool_full_soon", message)
     };
-    (Some(0), looks.is_none().then(tell))
+    (Some(at), told.is_none().then(tell))
 }
 
 /// A proof of the ledger that has come to its end since.

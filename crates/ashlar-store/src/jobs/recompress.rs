@@ -1,8 +1,8 @@
 //! Recompression: what has become cold is stored by zstd, in less room.
 //!
 //! Hosts pay for LZ4 alone when they write. What collection moves out of a segment that was sealed
-//! long ago is compressed anew on its way. Where room becomes scarce, upkeep empties the oldest
-//! segments for that alone, each once.
+//! long ago is compressed anew on its way, but for what it moves while hosts wait for it. Where
+//! room becomes scarce, upkeep empties the oldest segments for that alone, each once.
 //!
 //! Of a volume whose blocks have much in common zstd makes less by a dictionary ([`learning`]).
 //!
@@ -88,7 +88,11 @@ impl<W: World> Pool<W> {
 
     /// The segment that is emptied next for this alone, if its step may begin.
     pub fn next_to_recompress(&self, segments: &Segments, floor: Lsn) -> Option<SegmentId> {
-        let id = self.oldest_written(segments)?;
+        let Some(id) = self.oldest_written(segments) else {
+            // Another job may have emptied what has begun.
+            self.jobs.recompression.begun.forget();
+            return None;
+        };
         let segment = segments.get(id).expect("the summary is of what there is");
         let is_ready = segment.last_lsn < floor && self.is_cold(segment.sealed_at);
         (is_ready && self.jobs.recompression.share.has_come(self.world.now())).then_some(id)

@@ -2,8 +2,8 @@
 //!
 //! Hosts go on meanwhile. The walk goes from group to group, shard by shard; what it has come by is
 //! counted on with every change (`space/ledger/proof.rs`), so that at its end both counts are of
-//! the same moment. Pages of the map that memory lists (indexes, deltas, catalog, segment table)
-//! are counted at that moment.
+//! the same moment. Then segment after segment is compared, with the pages of the map that memory
+//! lists (indexes, deltas, catalog, segment table), and the sums at last.
 //!
 //! It is a step of upkeep, which alone changes what pages the maps have: no page is on its way
 //! while a step looks. It takes a quarter of the time at most.
@@ -27,6 +27,7 @@ use crate::map::shard::Shard;
 use crate::pool::Pool;
 use crate::space::ledger::{Found, NamedAt};
 pub use compare::Compared;
+use compare::Comparing;
 
 /// Groups that one step looks at, at most.
 const STEP_GROUPS_MAX: usize = 16;
@@ -78,6 +79,7 @@ pub struct VerifyReport {
 struct Pass {
     started_at: u64,
     begun: Nanos,
+    comparing: Comparing,
 }
 
 /// What is known of proofs of the ledger.
@@ -194,7 +196,7 @@ impl<W: World> Pool<W> {
         let mut pass = self.jobs.verify.pass.borrow_mut();
         if pass.is_none() {
             let (started_at, begun) = (self.world.unix_seconds(), self.world.now());
-            *pass = Some(Pass { started_at, begun });
+            *pass = Some(Pass { started_at, begun, comparing: Comparing::default() });
             self.space.ledger.begin_proof(FIRST);
             self.jobs.verify.share.at_once(begun);
             self.requests.notify();
@@ -252,7 +254,7 @@ impl<W: World> Pool<W> {
         for _ in 0..STEP_GROUPS_MAX {
             let Some(at) = self.space.ledger.proof_goes_on_from() else { break };
             if is_end(at) {
-                self.compare().await;
+                self.compare_some(begun).await;
                 break;
             }
             if let Err(error) = self.verify_group(at).await {

@@ -164,9 +164,14 @@ impl<B: DriveProvider> ReactorPools<B> {
         let erase = DriveErase::of(pool, drive.facts.spec.clone());
         let erase = DriveErase { size_bytes: Some(size_bytes), ..erase };
         if let Err(error) = wiped {
-            let outcome = Some(EraseOutcome::Failed(format!(
-                "{error}; it may carry the label of the pool still, which ashlar drive label-clear takes off"
-            )));
+            tracing::error!(drive = erase.spec, %error, "the drive is not erased");
+            let hint = match error {
+                NodeError::InUseElsewhere { .. } => "",
+                _ => {
+                    "; it may carry the pool's label still, which ashlar drive label-clear takes off"
+                }
+            };
+            let outcome = Some(EraseOutcome::Failed(format!("{error}{hint}")));
             self.erases.borrow_mut().add(DriveErase { outcome, ..erase });
             return;
         }

@@ -95,13 +95,16 @@ fn wear_and_heat_are_those_of_the_worst_drive_of_the_hosts_pools() {
     let [one, other] = ["nqn.2014-08.a:one", "nqn.2014-08.a:other"];
     table.put([row_of(1, 1, one), row_of(2, 2, one), row_of(3, 1, other)]);
     let drives = |used_percent, celsius| DrivesHealth { used_percent, celsius };
-    let pools = [drives(12, None), drives(3, Some(-4))];
-    table.set_drives_health((1..).map(|pool| PoolUuid([pool; 16])).zip(pools).collect());
+    for (pool, said) in [(1, drives(12, None)), (2, drives(3, Some(-4)))] {
+        table.set_health(PoolUuid([pool; 16]), PoolHealth::default());
+        table.set_drives_health(PoolUuid([pool; 16]), said);
+    }
     let of = |host: &str| table.health(&HostNqn::new(host).expect("valid")).drives;
     assert_eq!(of(one), drives(12, Some(-4)));
     assert_eq!(of(other), drives(12, None));
-    table.set_drives_health(BTreeMap::new());
-    assert_eq!(of(one), drives(0, None), "nobody knows");
+    table.remove_health(PoolUuid([1; 16]));
+    assert_eq!(of(one), drives(3, Some(-4)), "the other is closed");
+    assert_eq!(of(other), drives(0, None));
 }
 
 #[test]

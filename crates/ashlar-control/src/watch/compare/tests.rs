@@ -220,17 +220,16 @@ fn pools_come_fill_up_and_go() {
 
 #[test]
 fn a_pool_whose_forecast_comes_and_goes_is_warned_of_once() {
-    let look = |left| {
+    let look = |(minutes, left)| {
         let mut seen = pool(&["online"], &WELL, None);
         seen.pools[0].full_in_seconds = left;
-        seen
+        Seen { at: Duration::from_secs(minutes * 60), ..seen }
     };
     let (soon, later, none) = (Some(3 * 3600), Some(5 * 3600), None);
-    let looks = || [later, soon, later, soon, none, none, soon, later].map(look);
-    assert_eq!(told(looks()), ["pool_full_soon"]);
-    let calm = (0..FULL_SOON_OVER_LOOKS).map(|_| look(later));
-    let again = told(looks().into_iter().chain(calm).chain([look(soon)]));
-    assert_eq!(again, ["pool_full_soon", "pool_full_soon"], "it was over for long");
+    let looks = || [(0_u64, later), (1, soon), (2, later), (15, none), (16, soon), (17, later)];
+    assert_eq!(told(looks().map(look)), ["pool_full_soon"], "14 minutes are not long");
+    let again = looks().into_iter().chain([(31, later), (40, soon)]);
+    assert_eq!(told(again.map(look)), ["pool_full_soon", "pool_full_soon"]);
 }
 
 #[test]

@@ -1,15 +1,16 @@
-//! What the ledger says beside what was found, figure by figure.
+//! What the ledger says beside what was found, figure by figure. The orders in which segments are
+//! kept are no figures of it: an audit compares those.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, World};
+use ashlar_block::{BLOCK_BYTES, Nanos, SECTOR_BYTES, World};
 use ashlar_format::catalog::Usage;
 use ashlar_format::ids::{Family, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, SLOT_BYTES, SegmentId};
 use ashlar_format::table::{Occupancy, SegmentState};
 
-use super::VerifyState;
+use super::{Pass, STEP, VerifyState};
 use crate::pool::Pool;
 use crate::space::ledger::Proof;
 use crate::space::segments::Segments;
@@ -76,7 +77,20 @@ fn differences<K: Ord + Debug, V: PartialEq + Default + Debug + Copy>(
     keys.filter_map(difference).collect()
 }
 
-/// Where a walk over the segments has come to.
+/// Where the comparison has come to.
+pub(super) struct Comparing {
+    /// The segment that is next.
+    next: SegmentId,
+    differing: Differing,
+}
+
+impl Default for Comparing {
+    fn default() -> Self {
+        Comparing { next: SegmentId(0), differing: Differing::default() }
+    }
+}
+
+/// Where segments are not what they say.
 #[derive(Default)]
 struct Differing {
     wrong: Vec<String>,
@@ -131,27 +145,47 @@ impl Sums {
 }
 
 impl<W: World> Pool<W> {
-    /// The walk has come to its end: compares.
+    /// The walk has come to its end: compares some segments more, and after the last the sums.
     ///
-    /// Segment by segment, in slices, as both counts go on with each change; the sums in one turn,
-    /// with a million segments in some 50 ms.
-    pub(super) async fn compare(&self) {
+    /// What was equal when it was compared is equal at the end, and what differed differs by as
+    /// much: every change in between is a change of both counts, in one turn. Sums are compared in
+    /// one turn, with a million segments in some 50 ms.
+    pub(super) async fn compare_some(&self, begun: Nanos) {
         let pages = self.listed_pages().await;
-        let (mut differing, mut next) = (Differing::default(), Some(SegmentId(0)));
-        while let Some(from) = next {
-            next = self.compare_segments(from, &pages, &mut differing);
+        loop {
+            let is_over = {
+                let mut pass = self.jobs.verify.pass.borrow_mut();
+                // It may have been given up meanwhile.
+                let Some(Pass { comparing, .. }) = pass.as_mut() else { return };
+                let next = self.compare_segments(comparing.next, &pages, &mut comparing.differing);
+                comparing.next = next.unwrap_or(comparing.next);
+                next.is_none()
+            };
+            if is_over {
+                return self.compare_sums();
+            }
+            if self.world.now().since(begun) >= STEP {
+                return;
+            }
             self.world.yield_now().await;
         }
-        // It may have been given up meanwhile.
-        let Some(proof) = self.space.ledger.end_proof() else { return };
+    }
+
+    fn compare_sums(&self) {
+        let mut pass = self.jobs.verify.pass.borrow_mut();
+        let differing = pass.as_mut().map(|pass| std::mem::take(&mut pass.comparing.differing));
+        drop(pass);
+        let (Some(proof), Some(differing)) = (self.space.ledger.end_proof(), differing) else {
+            return;
+        };
         let families = self.stored_by_families();
-        let Differing { wrong, .. } = &differing;
-        let mut wrong = wrong.clone();
-        wrong.extend(differences(&families, proof.families()));
-        let compared = self.compare_sums(&proof, &differing);
-        wrong.extend(compared.iter().filter(|it| it.counted != it.found).map(|it| {
+        let compared = self.compared(&proof, &differing);
+        let of_figures = compared.iter().filter(|it| it.counted != it.found).map(|it| {
             format!("{}: {} bytes are counted, {} are there", it.figure, it.counted, it.found)
-        }));
+        });
+        let of_families = differences(&families, proof.families());
+        let wrong: Vec<String> =
+            of_figures.chain(differing.wrong).chain(of_families).take(WRONG_MAX).collect();
         self.end_verify(|report| {
             report.state = if wrong.is_empty() { VerifyState::Proven } else { VerifyState::Wrong };
             report.part_done = 1.0;
@@ -192,7 +226,7 @@ impl<W: World> Pool<W> {
         })?
     }
 
-    fn compare_sums(&self, proof: &Proof, differing: &Differing) -> Vec<Compared> {
+    fn compared(&self, proof: &Proof, differing: &Differing) -> Vec<Compared> {
         let segments = self.space.segments.borrow();
         let found = self.figures_found(&segments, proof, differing);
         compared(&self.figures_counted(&segments), &found)

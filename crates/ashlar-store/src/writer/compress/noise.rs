@@ -29,13 +29,14 @@ const SAMPLE_STEP_BYTES: usize = 37;
 /// A glance sees the sample of one line of so many.
 const GLANCE_LINES: usize = 16;
 /// Values that its 32 bytes have at least if they are noise: of such there are 30 in the mean, and
-/// less than this in one glance of a million.
+/// less than this in one glance of 75,000.
 const GLANCE_VALUES_MIN: u32 = 24;
 
 /// Blocks of noise in a row after which a glance is enough.
 const STREAK_BLOCKS: u32 = 64;
-/// One in so many is looked at all the same.
-const LOOK_BLOCKS: u32 = 16;
+/// One in so many is looked at all the same. The number is odd, so that no block of a record of
+/// several is looked at alone.
+const LOOK_BLOCKS: u32 = 17;
 
 /// Slots of the table that tells whether the beginning of a line has been there before.
 const SEEN_SLOTS: usize = 256;

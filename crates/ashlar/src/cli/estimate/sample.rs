@@ -4,6 +4,7 @@
 //! sample has extents, evenly spread, each at another place within its part. The extents come in a
 //! random order: whoever stops early has still seen all parts.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
@@ -81,13 +82,14 @@ impl Row {
         let end = (start + EXTENT_BYTES).min(self.bytes);
         let first = self.parts.partition_point(|part| part.start <= start) - 1;
         let mut extent = Extent::default();
-        for part in self.parts[first..].iter().take_while(|part| part.start < end) {
+        let touched = self.parts.iter().enumerate().skip(first);
+        for (nth, part) in touched.take_while(|(_, part)| part.start < end) {
             let within = start.saturating_sub(part.start);
             let wanted = (part.bytes - within).min(end - part.start - within) as usize;
             match part.read(within, wanted) {
                 Ok(bytes) => extent.bytes.extend(bytes),
                 Err(error) => {
-                    extent.unreadable += 1;
+                    extent.unreadable.push(nth);
                     extent.why.get_or_insert(error);
                 }
             }
@@ -100,7 +102,8 @@ impl Row {
 #[derive(Default)]
 struct Extent {
     bytes: Vec<u8>,
-    unreadable: u64,
+    /// Which files could not be read.
+    unreadable: Vec<usize>,
     why: Option<io::Error>,
 }
 
@@ -135,12 +138,12 @@ impl Sample {
         let mut rng = XorShift::new(1);
         let count = (bytes_max / EXTENT_BYTES).min(row.bytes.div_ceil(EXTENT_BYTES)).max(1);
         let mut extents = Vec::new();
-        let (mut unreadable, mut why) = (row.unreadable, None);
+        let (mut unreadable, mut why) = (BTreeSet::new(), None);
         for nth in 0..count {
             let start = place(nth, count, row.bytes);
             let part = (place(nth + 1, count, row.bytes) - start).max(1);
             let extent = row.read(start + rng.below(part));
-            unreadable += extent.unreadable;
+            unreadable.extend(extent.unreadable);
             why = why.or(extent.why);
             if !extent.bytes.is_empty() {
                 extents.push(Bytes::from(extent.bytes));
@@ -150,7 +153,8 @@ impl Sample {
             return Err(error).context(format!("'{name}' cannot be read"));
         }
         shuffle(&mut extents, &mut rng);
-        Ok(Sample { data_bytes: row.bytes, extents, files_unreadable: unreadable })
+        let files_unreadable = row.unreadable + unreadable.len() as u64;
+        Ok(Sample { data_bytes: row.bytes, extents, files_unreadable })
     }
 }
 

@@ -58,8 +58,9 @@ async fn wait(client: &Client, begun: Vec<DriveErase>) -> anyhow::Result<Vec<Dri
 }
 
 fn shown(erases: &[DriveErase]) -> Shown {
-    let size: u64 = erases.iter().filter_map(|erase| erase.size_bytes).sum();
-    let done: u64 = erases.iter().map(|erase| erase.done_bytes).sum();
+    let to_erase = || erases.iter().filter(|erase| erase.is("running") || erase.is("finished"));
+    let size: u64 = to_erase().filter_map(|erase| erase.size_bytes).sum();
+    let done: u64 = to_erase().map(|erase| erase.done_bytes).sum();
     let percent = done as f64 / size.max(1) as f64 * 100.0;
     let running = erases.iter().filter(|erase| erase.is("running")).count();
     let left = format!("{percent:.1} %, {} left", counted(running, "drive"));

@@ -1,6 +1,5 @@
 //! Drives are asked for their health.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,33 +22,28 @@ impl Shared {
             self.healths.next().await;
             // Without reactors there is no pool any more: the daemon ends.
             let Ok(reports) = self.node.reports().await else { return };
-            for drive in self.healths.to_ask(drives_of(&reports), Instant::now()) {
-                tokio::spawn(self.clone().ask(drive));
+            let pools: Arc<[PoolDrives]> = reports.iter().map(PoolDrives::of).collect();
+            for drive in self.healths.to_ask(all_drives(&pools), Instant::now()) {
+                tokio::spawn(self.clone().ask(drive, pools.clone()));
             }
-            self.node.table().set_drives_health(self.drives_health(&reports));
         }
     }
 
-    async fn ask(self: Arc<Self>, drive: Asked) {
+    /// Asks a drive, and has hosts of its pool told what it says.
+    async fn ask(self: Arc<Self>, drive: Asked, pools: Arc<[PoolDrives]>) {
         let answer = answer(ask(drive.kernel_name.clone())).await;
         self.healths.take(&drive, answer, Instant::now());
+        for pool in pools.iter().filter(|pool| pool.drives.contains(&drive)) {
+            let said = pool.drives.iter().map(|drive| self.told_of(drive));
+            let worst = said.fold(DrivesHealth::default(), DrivesHealth::worst);
+            self.node.table().set_drives_health(pool.uuid, worst);
+        }
     }
 
-    /// What hosts are told of the drives of each pool: as far as they have answered by now.
-    fn drives_health(&self, reports: &[PoolReport]) -> BTreeMap<PoolUuid, DrivesHealth> {
-        let of_drive = |drive: &Asked| {
-            let DriveHealth { used_percent, temperature_celsius, .. } =
-                self.healths.of(drive).health;
-            DrivesHealth { used_percent: used_percent.unwrap_or(0), celsius: temperature_celsius }
-        };
-        let of_pool = |report: &PoolReport| {
-            let asked = report.drives.iter().filter_map(Asked::of);
-            let worst = asked
-                .map(|drive| of_drive(&drive))
-                .fold(DrivesHealth::default(), DrivesHealth::worst);
-            (report.status.uuid, worst)
-        };
-        reports.iter().map(of_pool).collect()
+    /// What hosts are told of a drive.
+    fn told_of(&self, drive: &Asked) -> DrivesHealth {
+        let DriveHealth { used_percent, temperature_celsius, .. } = self.healths.of(drive).health;
+        DrivesHealth { used_percent: used_percent.unwrap_or(0), celsius: temperature_celsius }
     }
 
     /// What a drive says that no pool has open.
@@ -71,10 +65,21 @@ async fn answer(asked: std::io::Result<oneshot::Receiver<Answer>>) -> Answer {
     }
 }
 
-/// The block devices that pools have open.
-fn drives_of(reports: &[PoolReport]) -> Vec<Asked> {
-    let drives = reports.iter().flat_map(|report| &report.drives);
-    let mut drives: Vec<Asked> = drives.filter_map(Asked::of).collect();
+/// The block devices that a pool has open.
+struct PoolDrives {
+    uuid: PoolUuid,
+    drives: Vec<Asked>,
+}
+
+impl PoolDrives {
+    fn of(report: &PoolReport) -> Self {
+        let drives = report.drives.iter().filter_map(Asked::of).collect();
+        PoolDrives { uuid: report.status.uuid, drives }
+    }
+}
+
+fn all_drives(pools: &[PoolDrives]) -> Vec<Asked> {
+    let mut drives: Vec<Asked> = pools.iter().flat_map(|pool| pool.drives.clone()).collect();
     drives.sort();
     drives.dedup();
     drives
