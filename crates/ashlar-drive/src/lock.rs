@@ -13,6 +13,9 @@ use rustix::io::Errno;
 /// Pause between two attempts to take a lock that a process has left behind.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(10);
 
+/// How often the list of locks is read for one look.
+const LOCKS_READS: usize = 3;
+
 /// Takes the lock as [`try_lock`] does, and waits if nobody who lives has it by a file that is
 /// open. The kernel ends the operations of a ring, which keep its files open, only after the ring's
 /// process has ended: a daemon that follows at once on one that was killed would otherwise miss
@@ -126,8 +129,10 @@ fn locker(stat: &Stat) -> Option<u32> {
         .and_then(|pid| u32::try_from(pid).ok())
 }
 
+/// The text of `/proc/locks`, several times over. The kernel gives it a page at a time, and leaves
+/// a line out where a lock before it goes between two pages.
 fn all_locks() -> String {
-    fs::read_to_string("/proc/locks").unwrap_or_default()
+    (0..LOCKS_READS).filter_map(|_| fs::read_to_string("/proc/locks").ok()).collect()
 }
 
 /// The process that holds a lock of one of these kinds on the inode, from the text of

@@ -101,7 +101,7 @@ fn after_much_noise_a_glance_is_enough_and_other_content_ends_that_soon() {
         streak.goes_on(&noise(&mut rng, BLOCK_BYTES));
     }
     assert!(!{ streak }.goes_on(&ramp), "not enough noise has come");
-    streak = Streak(STREAK_BLOCKS + 1);
+    streak = Streak(STREAK_BLOCKS.next_multiple_of(LOOK_BLOCKS) + 1);
     let taken_for_noise = (0..LOOK_BLOCKS).take_while(|_| streak.goes_on(&ramp)).count();
     assert_eq!(taken_for_noise as u32, LOOK_BLOCKS - 1);
     assert_eq!(streak, Streak::default());
