@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{ApiError, ErrorKind};
+use crate::error::{ApiError, ErrorCode};
 
 /// What the request brings, as JSON.
 pub struct Body<T>(pub T);
@@ -23,7 +23,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 }
 
 fn invalid(why: impl Into<String>) -> ApiError {
-    ApiError::new(ErrorKind::Invalid, "invalid_body", why)
+    ApiError::new(ErrorCode::InvalidBody, why)
         .with_hint("/api/v1/openapi.json says what each request takes")
 }
 

@@ -1,17 +1,15 @@
 //! What may cost something asks first: one rule for the command line and all other clients.
 //!
 //! A request that destroys data, cuts hosts off from volumes or leaves a pool with fewer drives is
-//! refused with [`CONFIRMATION_NEEDED`], and the refusal says what the request costs. The client
+//! refused with [`ErrorCode::ConfirmationNeeded`], and the refusal says what the request costs. The client
 //! that accepts that repeats it with `confirm=true`. The daemon never decides by whether a host is
 //! connected at the moment that it looks: a host may connect the moment after.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
-use crate::error::{ApiError, ErrorKind};
+use crate::error::{ApiError, ErrorCode};
 
-/// The code of a refusal that a request repeated with `confirm=true` does not meet.
-pub const CONFIRMATION_NEEDED: &str = "confirmation_needed";
 /// How the query says it.
 pub const CONFIRM: &str = "confirm=true";
 
@@ -37,14 +35,10 @@ impl Consent {
     pub fn check(self, costs: impl FnOnce() -> String) -> Result<(), ApiError> {
         match self {
             Consent::Given => Ok(()),
-            Consent::Missing => Err(ApiError::new(
-                ErrorKind::Conflict,
-                CONFIRMATION_NEEDED,
-                costs(),
-            )
-            .with_hint(format!(
-                "add --yes to consent; clients of the API repeat the request with ?{CONFIRM}"
-            ))),
+            Consent::Missing => Err(ApiError::new(ErrorCode::ConfirmationNeeded, costs())
+                .with_hint(format!(
+                    "add --yes to consent; clients of the API repeat the request with ?{CONFIRM}"
+                ))),
         }
     }
 }
@@ -59,7 +53,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Consent {
             other => {
                 let why =
                     format!("'{other}' is not understood: the query may be {CONFIRM}, or nothing");
-                Err(ApiError::new(ErrorKind::Invalid, "invalid_query", why))
+                Err(ApiError::new(ErrorCode::InvalidQuery, why))
             }
         }
     }

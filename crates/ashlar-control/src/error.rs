@@ -1,80 +1,92 @@
-//! How a request is refused: one shape for all errors.
+//! How a request is refused: one shape for all errors (RFC 9457).
 
 use ashlar_block::printable;
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What kind of refusal it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ErrorKind {
-    /// The request itself is wrong.
-    Invalid,
-    /// The path takes no such method.
-    WrongMethod,
-    /// It has more bytes than are taken.
-    TooLarge,
-    /// It names something that is not there.
-    NotFound,
-    /// What is there stands against it.
-    Conflict,
-    /// It could be done, but now it cannot.
-    Unavailable,
-    /// A fault in Ashlar itself.
-    Internal,
-}
+mod codes;
+pub(crate) mod sets;
+
+pub use codes::{ErrorCode, ErrorMeaning};
+
+/// The content type of an error.
+pub const PROBLEM_JSON: &str = "application/problem+json";
 
 /// A refused request. Nothing has changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{}", body.message)]
+#[error("{detail}")]
 pub struct ApiError {
-    /// What kind of refusal.
-    pub kind: ErrorKind,
-    /// What the client gets.
-    pub body: ErrorBody,
+    /// Which refusal.
+    pub code: ErrorCode,
+    /// For people: what, and why.
+    pub detail: String,
+    /// For people: the way out, if it is not in the detail.
+    pub hint: Option<String>,
 }
 
-/// An error as it goes over the wire.
+/// An error as it goes over the wire: a problem as of RFC 9457.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorBody {
-    /// For programs: a word that does not change.
+pub struct Problem {
+    /// Where it says what the code means, relative to where the API is.
+    #[serde(rename = "type")]
+    pub meaning: String,
+    /// What the code means, in some words.
+    pub title: String,
+    /// The status of the answer.
+    pub status: u16,
+    /// For programs: a word that does not change. `/api/v1/errors` lists them all.
     pub code: String,
     /// For people: what, and why.
-    pub message: String,
-    /// For people: the way out, if it is not in the message.
+    pub detail: String,
+    /// For people: the way out, if it is not in the detail.
     pub hint: Option<String>,
 }
 
 impl ApiError {
     /// A refusal.
-    pub fn new(kind: ErrorKind, code: &str, message: impl Into<String>) -> Self {
-        let message = printable(&message.into());
-        ApiError { kind, body: ErrorBody { code: code.to_owned(), message, hint: None } }
+    pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        ApiError { code, detail: printable(&detail.into()), hint: None }
     }
 
     /// The same with a way out.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.body.hint = Some(printable(&hint.into()));
+        self.hint = Some(printable(&hint.into()));
         self
+    }
+}
+
+impl Problem {
+    /// The code, if it is one that this version has.
+    pub(crate) fn known_code(&self) -> Option<ErrorCode> {
+        ErrorCode::of_word(&self.code)
+    }
+}
+
+impl From<ApiError> for Problem {
+    fn from(error: ApiError) -> Self {
+        let ApiError { code, detail, hint } = error;
+        Problem {
+            meaning: code.address(),
+            title: code.title().to_owned(),
+            status: code.status().as_u16(),
+            code: code.word().to_owned(),
+            detail,
+            hint,
+        }
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = match self.kind {
-            ErrorKind::Invalid => StatusCode::BAD_REQUEST,
-            ErrorKind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
-            ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            ErrorKind::NotFound => StatusCode::NOT_FOUND,
-            ErrorKind::Conflict => StatusCode::CONFLICT,
-            ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-            ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        let mut response = (status, Json(self.body.clone())).into_response();
+        let (status, problem) = (self.code.status(), Problem::from(self));
+        let mut response = (status, Json(problem.clone())).into_response();
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         // For whoever tells of it.
-        response.extensions_mut().insert(self.body);
+        response.extensions_mut().insert(problem);
         response
     }
 }

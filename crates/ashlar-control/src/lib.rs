@@ -7,23 +7,36 @@
 //! This crate knows no PDUs, no rows and no reactors: it waits for answers and knows not where they
 //! are made.
 
+mod access;
+mod audit;
 mod body;
 mod changes;
 mod consent;
 mod error;
 mod events;
 mod listen;
+mod log;
 mod node_api;
+mod operation;
 mod progress_text;
+mod query;
 mod routes;
+mod secure;
+mod serve;
 pub mod types;
 mod watch;
 
-pub use consent::{CONFIRM, CONFIRMATION_NEEDED, Consent};
-pub use error::{ApiError, ErrorBody, ErrorKind};
-pub use events::{EVENTS_MAX, EventLog, FOLLOWERS_MAX};
-pub use listen::{ListenError, Socket, SocketPlace};
+pub use access::{Accounts, Role, Vault, VaultError};
+pub use audit::AuditLog;
+pub use consent::{CONFIRM, Consent};
+pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};
+pub use events::{EventKind, EventLog, EventMeaning};
+pub use listen::{ListenError, Socket, SocketGroup, SocketPlace};
+pub use log::{Archive, Entry, FOLLOWERS_MAX, Log, RECENT_MAX, Wanted};
 pub use node_api::{Answer, HostVisits, NodeApi, SharedHostNqn, Warning};
+pub use operation::Operation;
 pub use progress_text::{ProgressText, Span};
-pub use routes::{API_ROOT, router};
+pub use routes::{API_ROOT, operations, router};
+pub use secure::{Identity, IdentityError, OwnCertificate, fingerprint_of};
+pub use serve::{Network, NetworkFacts, serve};
 pub use watch::Watcher;

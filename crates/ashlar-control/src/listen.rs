@@ -5,17 +5,25 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use axum::Router;
-use tokio::net::unix::SocketAddr;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
-use crate::changes::Peer;
+use crate::access::{Entrance, Role};
 
-/// Only the daemon's own user may speak to it.
+/// Only the daemon's own user may speak to it; or that user and a group.
 const MODE: u32 = 0o600;
+const MODE_WITH_GROUP: u32 = 0o660;
 /// Longest path of a unix socket, in bytes (unix(7): sun_path less its NUL).
 const PATH_BYTES_MAX: usize = 107;
+
+/// A group whose members may speak to the daemon, beside its own user and root.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketGroup {
+    /// The group's number.
+    pub gid: u32,
+    /// What its members may do.
+    pub role: Role,
+}
 
 /// A unix socket that listens, removed when dropped.
 pub struct Socket {
@@ -29,6 +37,7 @@ pub struct SocketPlace {
     path: PathBuf,
     /// Device and inode of what the path led to then: a socket's own descriptor does not tell them.
     id: (u64, u64),
+    group: Option<SocketGroup>,
 }
 
 /// Why the socket cannot be listened on.
@@ -63,22 +72,23 @@ pub enum ListenError {
 }
 
 impl Socket {
-    /// Listens at `path`. A socket that nobody answers at any more is replaced.
+    /// Listens at `path`, for members of the `group` as well. A socket that nobody answers at any
+    /// more is replaced.
     ///
     /// # Errors
     /// [`ListenError`].
-    pub fn bind(path: &Path) -> Result<Self, ListenError> {
+    pub fn bind(path: &Path, group: Option<SocketGroup>) -> Result<Self, ListenError> {
         let path = path.to_owned();
         if path.as_os_str().len() > PATH_BYTES_MAX {
             return Err(ListenError::TooLong { path });
         }
         remove_abandoned(&path)?;
         let bound = UnixListener::bind(&path).and_then(|listener| {
-            fs::set_permissions(&path, fs::Permissions::from_mode(MODE))?;
+            permit(&path, group)?;
             Ok((listener, id_at(&path)?))
         });
         match bound {
-            Ok((listener, id)) => Ok(Socket { listener, place: SocketPlace { path, id } }),
+            Ok((listener, id)) => Ok(Socket { listener, place: SocketPlace { path, id, group } }),
             Err(source) => Err(ListenError::Os { path, source }),
         }
     }
@@ -88,20 +98,14 @@ impl Socket {
         &self.place
     }
 
-    /// Serves `router` until `stop` ends and the requests under way are answered. Each socket that
-    /// `renewed` brings takes the place of the one before.
-    ///
-    /// # Errors
-    /// When the socket fails.
-    pub async fn serve(
-        self,
-        renewed: mpsc::Receiver<Socket>,
-        router: Router,
-        stop: impl Future<Output = ()> + Send + 'static,
-    ) -> io::Result<()> {
-        let service = router.into_make_service_with_connect_info::<Peer>();
-        let renewable = Renewable { socket: self, renewed };
-        axum::serve(renewable, service).with_graceful_shutdown(stop).await
+    /// The next client, by which way it has come.
+    async fn accept(&self) -> io::Result<(UnixStream, Entrance)> {
+        let (stream, _) = self.listener.accept().await?;
+        let of_group = self.place.group.map_or(Role::Viewer, |group| group.role);
+        let peer = stream.peer_cred()?;
+        let own_uid = rustix::process::geteuid().as_raw();
+        let entrance = Entrance::of_socket(peer.uid(), peer.pid(), own_uid, of_group);
+        Ok((stream, entrance))
     }
 }
 
@@ -123,6 +127,11 @@ impl SocketPlace {
         &self.path
     }
 
+    /// The group whose members may speak to it.
+    pub fn group(&self) -> Option<SocketGroup> {
+        self.group
+    }
+
     /// Whether the path still leads to the socket that was bound there.
     pub fn leads_to_it(&self) -> bool {
         id_at(&self.path).is_ok_and(|id| id == self.id)
@@ -140,22 +149,31 @@ pub(crate) struct Renewable {
     renewed: mpsc::Receiver<Socket>,
 }
 
-impl axum::serve::Listener for Renewable {
-    type Io = UnixStream;
-    type Addr = SocketAddr;
+impl Renewable {
+    pub fn new(socket: Socket, renewed: mpsc::Receiver<Socket>) -> Self {
+        Renewable { socket, renewed }
+    }
 
-    async fn accept(&mut self) -> (UnixStream, SocketAddr) {
+    pub async fn accept(&mut self) -> io::Result<(UnixStream, Entrance)> {
         loop {
             tokio::select! {
-                accepted = axum::serve::Listener::accept(&mut self.socket.listener) => return accepted,
+                accepted = self.socket.accept() => return accepted,
                 Some(socket) = self.renewed.recv() => self.socket = socket,
             }
         }
     }
+}
 
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.listener.local_addr()
-    }
+/// Lets those connect who may: nobody else could before that, by the usual mode of a new file.
+fn permit(path: &Path, group: Option<SocketGroup>) -> io::Result<()> {
+    let mode = match group {
+        Some(SocketGroup { gid, .. }) => {
+            std::os::unix::fs::chown(path, None, Some(gid))?;
+            MODE_WITH_GROUP
+        }
+        None => MODE,
+    };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 fn remove_abandoned(path: &Path) -> Result<(), ListenError> {

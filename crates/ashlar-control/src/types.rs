@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+mod accounts;
+mod audit;
 mod drives;
 mod erase;
 mod events;
@@ -15,6 +17,8 @@ mod scrub;
 mod trim;
 mod verify;
 
+pub use accounts::{AddKey, CreateToken, Key, NewToken, Session, Token};
+pub use audit::{AuditEntry, Deed};
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use crate::events::EventLog;
+use crate::audit::AuditLog;
+use crate::events::{EventKind, EventLog};
 use crate::node_api::{HostVisits, NodeApi, SharedHostNqn, Warning};
-use crate::types::{Happening, Host, Pool, Severity};
+use crate::types::{Deed, Happening, Host, Pool, Severity};
 use flood::Flood;
 
 mod compare;
@@ -30,6 +31,8 @@ pub struct Watcher {
     node_api: Arc<dyn NodeApi>,
     /// What it has seen.
     pub log: Arc<EventLog>,
+    /// What it was told that clients have asked for.
+    pub audit: Arc<AuditLog>,
     started: Instant,
     seen: Mutex<Seen>,
     changes: std::sync::Mutex<Flood>,
@@ -74,18 +77,24 @@ enum What {
 }
 
 impl Watcher {
-    /// A watcher of a node that has just been started, and has to tell this of its start: warnings,
-    /// by their kinds.
-    pub fn new(node_api: Arc<dyn NodeApi>, warnings: Vec<(&'static str, String)>) -> Self {
-        let log = Arc::new(EventLog::new());
+    /// A watcher of a node that has just been started, which writes down what it sees, and has to
+    /// tell this of its start: warnings, by their kinds.
+    pub fn new(
+        node_api: Arc<dyn NodeApi>,
+        (log, audit): (Arc<EventLog>, Arc<AuditLog>),
+        warnings: Vec<(EventKind, String)>,
+    ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        let started =
-            Happening::new(Severity::Info, "daemon_started", format!("Ashlar {version} serves"));
+        let started = Happening::new(
+            Severity::Info,
+            EventKind::DaemonStarted,
+            format!("Ashlar {version} serves"),
+        );
         let warnings =
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
-        log.add(std::iter::once(started).chain(warnings).collect());
+        log.add(std::iter::once(started).chain(warnings));
         let (seen, changes) = (Mutex::default(), Default::default());
-        Watcher { node_api, log, started: Instant::now(), seen, changes }
+        Watcher { node_api, log, audit, started: Instant::now(), seen, changes }
     }
 
     /// Looks for as long as it is polled.
@@ -110,15 +119,31 @@ impl Watcher {
         let at = self.started.elapsed();
         let mut now = Seen { pools, hosts, visits, shared_nqns, warnings, at, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
+        self.tell_what_is_not_kept();
         *seen = now;
     }
 
-    /// Tells of a change that a client has asked for, unless there are too many: those are counted.
-    pub(crate) fn tell_change(&self, happening: Happening) {
+    /// Writes down what a client has asked for, and tells of it, unless there are too many: those
+    /// are counted.
+    pub(crate) fn tell_change(&self, deed: Deed) {
         self.tell_untold_changes();
+        let happening = deed.happening();
+        self.audit.add([deed]);
+        let Some(happening) = happening else { return };
         if self.changes.lock().expect("no holder of the lock panics").admits(Instant::now()) {
-            self.log.add(vec![happening]);
+            self.log.add([happening]);
         }
+    }
+
+    fn tell_what_is_not_kept(&self) {
+        let tell = |kind, what, why: Option<String>| {
+            let message = format!("{what} are not written down");
+            why.map(|why| Happening::new(Severity::Warning, kind, message).because(Some(&why)))
+        };
+        let events = tell(EventKind::EventsNotKept, "events", self.log.take_failure());
+        let audit = self.audit.take_failure();
+        let audit = tell(EventKind::AuditNotKept, "entries of the audit log", audit);
+        self.log.add(events.into_iter().chain(audit));
     }
 
     fn tell_untold_changes(&self) {
@@ -127,15 +152,15 @@ impl Watcher {
         if untold > 0 {
             let message =
                 format!("{untold} more changes were asked for, and are not told of one by one");
-            self.log.add(vec![Happening::new(Severity::Info, "changes", message)]);
+            self.log.add([Happening::new(Severity::Info, EventKind::Changes, message)]);
         }
     }
 
     /// The daemon ends: so do those that follow.
     pub fn end(&self) {
-        self.log.add(vec![Happening::new(
+        self.log.add([Happening::new(
             Severity::Info,
-            "daemon_stopping",
+            EventKind::DaemonStopping,
             "the daemon is stopping",
         )]);
         self.log.end();

@@ -10,14 +10,18 @@ use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
+mod access;
 mod drive;
+mod events;
 mod health;
 mod iostat;
 mod pool;
 mod room;
 mod tips;
 
+pub use access::{KeyCommand, RoleName, ServerArguments, TokenCommand};
 pub use drive::DriveCommand;
+pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
 pub use iostat::IostatArguments;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
@@ -45,6 +49,9 @@ pub struct Arguments {
     /// /run/ashlar/ashlar.sock; for `serve`, DIR/ashlar.sock
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+    /// A daemon on another machine
+    #[command(flatten)]
+    pub server: ServerArguments,
     /// How to print the answer
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_enum, default_value_t = Output::Table)]
     pub output: Output,
@@ -102,12 +109,6 @@ fn parse_atomic(text: &str) -> Result<u64, String> {
         return Err("to tell hosts of no atomic writes, write off".to_owned());
     }
     AtomicWrites::new(bytes).map(|_| bytes).map_err(|error| error.to_string())
-}
-
-fn parse_event_number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| {
-        format!("'{text}' is no event number: `ashlar events` shows the number of each event")
-    })
 }
 
 /// How to print.
@@ -172,20 +173,25 @@ ashlar volume VERB --help has more of each."
     /// Look at connected hosts
     #[command(subcommand, after_help = "Example:\n  ashlar host list")]
     Host(HostCommand),
+    /// Make and revoke tokens, by which clients on other machines are let in
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ashlar token create ci --role operator --expires 90d"
+    )]
+    Token(TokenCommand),
+    /// Register public keys whose owners sign tokens of their own (JWT)
+    #[command(
+        subcommand,
+        after_help = "Example:\n  ashlar key add sso --role viewer sso-public.pem"
+    )]
+    Key(KeyCommand),
+    /// Show who I am to the daemon, what I may do, and where its API is served
+    #[command(after_help = "Example:\n  ashlar session")]
+    Session,
     /// Show what has happened, the oldest first
-    #[command(after_help = "Examples:
-  ashlar events
-  ashlar events --follow
-  ashlar events --follow --output json | jq .message
-The daemon keeps its newest 1024 events, from its start on.")]
-    Events {
-        /// Keep printing new events, within a second; as JSON one event a line
-        #[arg(long)]
-        follow: bool,
-        /// Only events with a number greater than this: the first word of each event
-        #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = parse_event_number)]
-        after: u64,
-    },
+    Events(EventsArguments),
+    /// Show who has asked for which change, and what came of it, the oldest first
+    Audit(AuditArguments),
     /// Show what goes on: operations, bytes, latencies and queues, once or again and again
     Iostat(IostatArguments),
     /// Everything at a glance
@@ -224,6 +230,14 @@ pub struct ServeArguments {
     /// A configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// The group whose members may speak to the daemon, with the role `socket_group_role` of the
+    /// configuration (operator by default). Without it only its own user and root may
+    #[arg(long, value_name = "GROUP")]
+    pub socket_group: Option<String>,
+    /// Where the API is served to other machines, with TLS, as IP:PORT; repeatable. Whoever comes
+    /// there shows a token (`ashlar token create`) [default: nowhere]
+    #[arg(long, value_name = "ADDR")]
+    pub api_listen: Vec<String>,
     /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the
     /// machine, `[::]` all of IPv6 [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDR")]

@@ -10,6 +10,7 @@ mod figures;
 mod iostat;
 mod members;
 mod paths;
+mod profiles;
 mod progress;
 mod rebuild;
 mod removal;
@@ -24,18 +25,34 @@ mod waiting;
 
 use std::path::PathBuf;
 
-use crate::args::{ClientCommand, Output, PoolCommand, VolumeCommand};
+use crate::args::{ClientCommand, Output, PoolCommand, ServerArguments, VolumeCommand};
 
+use client::Server;
 pub use client::{Client, Patience, Refused};
 pub use settings::SETTINGS;
 
+/// How a daemon is reached.
+pub struct Reach {
+    /// At this socket, or one of the usual ones.
+    pub socket: Option<PathBuf>,
+    /// Or on another machine.
+    pub server: ServerArguments,
+    /// How long it is waited for.
+    pub patience: Patience,
+}
+
+impl Reach {
+    fn client(self) -> anyhow::Result<Client> {
+        let Reach { socket, server, patience } = self;
+        match profiles::server(&server, socket.is_some())? {
+            Some(options) => Ok(Client::of_server(Server::new(&options)?, patience)),
+            None => Client::new(socket, patience),
+        }
+    }
+}
+
 /// Does what a verb says.
-pub fn run(
-    command: ClientCommand,
-    socket: Option<PathBuf>,
-    patience: Patience,
-    output: Output,
-) -> anyhow::Result<()> {
+pub fn run(command: ClientCommand, reach: Reach, output: Output) -> anyhow::Result<()> {
     // No daemon is needed for that, and none may have the pool.
     if let ClientCommand::Pool(PoolCommand::Check { drives, memory }) = &command {
         return check::run(drives, *memory, output);
@@ -45,7 +62,7 @@ pub fn run(
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = Client::new(socket, patience)?;
+        let client = reach.client()?;
         verbs::run(&client, command, output).await
     })
 }

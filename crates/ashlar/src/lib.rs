@@ -42,7 +42,12 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Client(verb) => {
-            cli::run(verb, socket, Patience::of(arguments.timeout), arguments.output)
+            let client = cli::Reach {
+                socket,
+                server: arguments.server,
+                patience: Patience::of(arguments.timeout),
+            };
+            cli::run(verb, client, arguments.output)
         }
     }
 }

@@ -56,11 +56,11 @@ fn refusal(program: &str, error: &anyhow::Error, output: Output) -> String {
         return format!("{program}: {}", lines.join("\n"));
     }
     let mut printed = serde_json::json!({ "error": why });
-    if let Some(Refused(body)) = error.downcast_ref() {
+    if let Some(Refused { code, detail, hint }) = error.downcast_ref() {
         // The hint has a name of its own.
-        printed["error"] = body.message.as_str().into();
-        printed["code"] = body.code.as_str().into();
-        if let Some(hint) = body.hint.as_deref() {
+        printed["error"] = detail.as_str().into();
+        printed["code"] = code.as_str().into();
+        if let Some(hint) = hint.as_deref() {
             printed["hint"] = hint.into();
         }
     }

@@ -1,5 +1,6 @@
 //! The daemon: one function assembles a node, one takes it apart.
 
+mod accounts;
 mod apart;
 mod api;
 mod config;
@@ -10,8 +11,11 @@ mod errors;
 mod finder;
 mod forecast;
 mod health;
+mod journal;
+mod logs;
 mod memory;
 mod namespaces;
+mod network;
 mod node_api;
 mod notify;
 mod reload;
@@ -21,6 +25,7 @@ mod signals;
 mod spares;
 mod state;
 mod stops;
+mod turns;
 mod users;
 
 use std::future::Future;
@@ -29,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_control::{Watcher, router};
+use ashlar_control::{EventKind, Network, Watcher, router};
 use ashlar_drive::Machine;
 use ashlar_node::{MachineDrives, MachineNode, Reactors, Threads};
 use ashlar_store::Options;
@@ -43,6 +48,7 @@ use crate::logging::{self, Log};
 pub use config::Config;
 use config::LOG_USUAL;
 use finder::Finder;
+use logs::Logs;
 use node_api::{Remembered, ServedNode};
 use signals::Order;
 pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
@@ -59,10 +65,11 @@ pub struct Running {
     node: MachineNode,
     reactors: Reactors,
     threads: Threads,
+    logs: Logs,
     watcher: Arc<Watcher>,
     watching: JoinHandle<()>,
     stop_api: oneshot::Sender<()>,
-    api: JoinHandle<std::io::Result<()>>,
+    api: JoinHandle<()>,
 }
 
 /// Puts a node together, from its directory to its sockets: reactors, and what hosts and
@@ -74,6 +81,9 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let state = StateDir::open(&config.state)?;
     let warnings = warnings_of(&state);
     let socket = api::bind(config, &state)?;
+    let accounts = accounts::open(&config.state)?;
+    let network = network::open(&config.network, &config.state).await?;
+    let facts = network.as_ref().map(Network::facts).unwrap_or_default();
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
     let remembered = Remembered::shown(&config.state, &state, &table);
     let target = Target::new(TargetConfig {
@@ -98,13 +108,16 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let node_api = Arc::new(node_api);
     node_api.keep_pools(config.auto_rejoin);
     let (stop_api, stopped) = oneshot::channel::<()>();
-    let watcher = Arc::new(Watcher::new(node_api.clone(), warnings));
-    let api = tokio::spawn(socket.serve(router(node_api.clone(), watcher.clone()), stopped));
+    let logs = Logs::open(&config.state)?;
+    let both = (logs.events.clone(), logs.audit.clone());
+    let watcher = Arc::new(Watcher::new(node_api.clone(), both, warnings));
+    let router = router(node_api.clone(), watcher.clone(), accounts, facts);
+    let api = tokio::spawn(socket.serve(network, router, stopped));
     let watching = tokio::spawn({
         let watcher = watcher.clone();
         async move { watcher.run().await }
     });
-    Ok(Running { node_api, node, reactors, threads, watcher, watching, stop_api, api })
+    Ok(Running { node_api, node, reactors, threads, logs, watcher, watching, stop_api, api })
 }
 
 /// What its reactors run by.
@@ -114,9 +127,9 @@ fn reactor_config(config: &Config) -> ashlar_reactor::Config {
 }
 
 /// What the node's directory has to be warned of, in the log and by an event of that kind.
-fn warnings_of(state: &StateDir) -> Vec<(&'static str, String)> {
+fn warnings_of(state: &StateDir) -> Vec<(EventKind, String)> {
     let moved = state.moved().inspect(|why| tracing::warn!("{why}"));
-    moved.map(|why| ("node_moved", why)).into_iter().collect()
+    moved.map(|why| (EventKind::NodeMoved, why)).into_iter().collect()
 }
 
 async fn close_pools(node: &MachineNode) {
@@ -153,11 +166,11 @@ impl Running {
                 "the file system of the state directory hangs: what is not in it yet is not remembered"
             );
         }
-        drop(changes_ended);
         let api_abort = self.api.abort_handle();
         if tokio::time::timeout(STOP_WAIT, self.api).await.is_err() {
             api_abort.abort();
         }
+        self.logs.end(STOP_WAIT);
         self.threads.end();
     }
 }

@@ -1,20 +1,28 @@
 use axum::response::IntoResponse;
 
 use super::*;
+use crate::access::Role;
 use crate::consent::Consent;
-use crate::error::{ApiError, ErrorKind};
+use crate::error::ApiError;
 
-const PEER: Peer = Peer { uid: Some(1000), pid: Some(42) };
-
-fn change(method: &Method, path: &str, body: &str) -> Change {
-    Change::of(method, path, &Bytes::copy_from_slice(body.as_bytes()), PEER)
-        .expect("it changes something")
+fn caller() -> Caller {
+    Caller { uid: Some(1000), pid: Some(42), role: Role::Operator, ..Caller::default() }
 }
+
+/// The change that a request of the operation with that identifier asks for.
+fn change(id: &str, named: &[(&str, &str)], body: &str) -> Deed {
+    let operation = crate::operations().into_iter().find(|operation| operation.id == id);
+    let body = Bytes::copy_from_slice(body.as_bytes());
+    deed(&operation.expect("there is one"), named, &body, &caller())
+}
+
+const TANK: (&str, &str) = ("pool", "tank");
+const V0: (&str, &str) = ("volume", "v0");
 
 #[test]
 fn a_change_says_what_by_whom_and_with_what_result() {
-    let done = change(&Method::POST, "/volumes/tank/v0/allow", r#"{"hosts":["nqn.a"]}"#);
-    let told = done.happening(&().into_response()).expect("it is told");
+    let done = change("allow_hosts", &[TANK, V0], r#"{"hosts":["nqn.a"]}"#);
+    let told = done.answered(&().into_response()).happening().expect("it is told");
     assert_eq!(
         told.message,
         r#"volume allow tank/v0 {"hosts":["nqn.a"]} by user 1000, process 42: done"#
@@ -30,8 +38,10 @@ fn a_change_says_what_by_whom_and_with_what_result() {
 
 #[test]
 fn a_refusal_is_told_with_its_reason_and_a_question_is_not_told() {
-    let refusal = ApiError::new(ErrorKind::NotFound, "no_such_pool", "there is no pool 'tonk'");
-    let told = change(&Method::DELETE, "/pools/tonk", "").happening(&refusal.into_response());
+    let refusal = ApiError::new(ErrorCode::NoSuchPool, "there is no pool 'tonk'");
+    let told = change("destroy_pool", &[("pool", "tonk")], "")
+        .answered(&refusal.into_response())
+        .happening();
     let told = told.expect("it is told");
     assert_eq!(
         told.message,
@@ -41,16 +51,19 @@ fn a_refusal_is_told_with_its_reason_and_a_question_is_not_told() {
     let question =
         Consent::Missing.check(|| "all is lost".to_owned()).expect_err("nobody has consented");
     assert!(
-        change(&Method::DELETE, "/pools/tank", "").happening(&question.into_response()).is_none()
+        change("destroy_pool", &[TANK], "")
+            .answered(&question.into_response())
+            .happening()
+            .is_none()
     );
 }
 
 #[test]
 fn what_a_client_sends_makes_no_event_long_or_unreadable() {
     let body = format!("{{\n\t\"name\": \"{}\u{1b}\"}}", "ü".repeat(5000));
-    let path = format!("/pools/{}", "x".repeat(5000));
-    let told =
-        change(&Method::PATCH, &path, &body).happening(&().into_response()).expect("it is told");
+    let long = "x".repeat(5000);
+    let change = change("change_pool", &[("pool", &long)], &body);
+    let told = change.answered(&().into_response()).happening().expect("it is told");
     assert!(
         told.message.len() < 600 && !told.message.contains(char::is_control),
         "{}",
@@ -59,54 +72,29 @@ fn what_a_client_sends_makes_no_event_long_or_unreadable() {
 }
 
 #[test]
-fn every_request_of_the_api_that_changes_something_has_its_name() {
-    let document = crate::routes::document();
-    let value = serde_json::to_value(document).expect("JSON");
-    let mut changes = 0;
-    for (path, methods) in value["paths"].as_object().expect("paths") {
-        let path =
-            path.strip_prefix(crate::routes::API_ROOT).expect("the root").trim_start_matches('/');
-        let path: Vec<&str> = path.split('/').collect();
-        for method in methods.as_object().expect("methods").keys() {
-            let method = Method::from_bytes(method.to_uppercase().as_bytes()).expect("a method");
-            let only_looks = method == Method::GET || path == ["drives", "inspect"];
-            assert_eq!(
-                operation(&method, &path, &Value::Null).is_none(),
-                only_looks,
-                "{method} {path:?}"
-            );
-            changes += usize::from(!only_looks);
-        }
-    }
-    assert!(changes > 20, "{changes}");
-}
-
-#[test]
 fn what_is_to_be_made_is_named_as_what_there_is() {
-    let target = |path: &str, body: &str| {
+    let target = |id: &str, body: &str| {
         let told =
-            change(&Method::POST, path, body).happening(&().into_response()).expect("it is told");
+            change(id, &[], body).answered(&().into_response()).happening().expect("it is told");
         (told.pool.unwrap_or_default(), told.volume.unwrap_or_default())
     };
     let both = |pool: &str, volume: &str| (pool.to_owned(), volume.to_owned());
-    assert_eq!(target("/volumes", r#"{"pool":"tank","name":"v0"}"#), both("tank", "v0"));
-    assert_eq!(target("/pools", r#"{"name":"tank","drives":[]}"#), both("tank", ""));
-    assert_eq!(target("/import-pool", r#"{"pool":"tank","name":"dozer"}"#), both("tank", ""));
-    assert_eq!(target("/import-pool", r#"{"pool":null,"name":"dozer"}"#), both("dozer", ""));
-    assert_eq!(target("/pools", "no JSON"), both("", ""));
+    assert_eq!(target("create_volume", r#"{"pool":"tank","name":"v0"}"#), both("tank", "v0"));
+    assert_eq!(target("create_pool", r#"{"name":"tank","drives":[]}"#), both("tank", ""));
+    assert_eq!(target("import_pool", r#"{"pool":"tank","name":"dozer"}"#), both("tank", ""));
+    assert_eq!(target("import_pool", r#"{"pool":null,"name":"dozer"}"#), both("dozer", ""));
+    assert_eq!(target("create_pool", "no JSON"), both("", ""));
 }
 
 #[test]
 fn a_change_is_called_as_the_command_line_calls_it() {
-    let called = |method: Method, path: &str, body: &str| change(&method, path, body).operation;
-    let volume = "/volumes/tank/v0";
-    assert_eq!(called(Method::PATCH, volume, r#"{"size_bytes":4096}"#), "volume resize");
-    assert_eq!(called(Method::PATCH, volume, r#"{"name":"v1"}"#), "volume rename");
-    assert_eq!(called(Method::PATCH, volume, r#"{"write_protected":true}"#), "volume set");
-    assert_eq!(called(Method::PATCH, volume, r#"{"atomic_write_bytes":0}"#), "volume set");
-    assert_eq!(called(Method::POST, "/volumes/tank/v0/wipe", ""), "volume wipe");
-    assert_eq!(called(Method::POST, "/pools/tank/erase", ""), "pool destroy --secure");
-    let removal = "/pools/tank/remove-drive";
-    assert_eq!(called(Method::POST, removal, r#"{"cancel":true}"#), "pool remove-drive --cancel");
-    assert_eq!(called(Method::POST, removal, r#"{"cancel":false}"#), "pool remove-drive");
+    let called = |id: &str, body: &str| change(id, &[TANK, V0], body).command;
+    assert_eq!(called("change_volume", r#"{"size_bytes":4096}"#), "volume resize");
+    assert_eq!(called("change_volume", r#"{"name":"v1"}"#), "volume rename");
+    assert_eq!(called("change_volume", r#"{"write_protected":true}"#), "volume set");
+    assert_eq!(called("change_volume", r#"{"atomic_write_bytes":0}"#), "volume set");
+    assert_eq!(called("wipe_volume", ""), "volume wipe");
+    assert_eq!(called("destroy_and_erase_pool", ""), "pool destroy --secure");
+    assert_eq!(called("remove_drive", r#"{"cancel":true}"#), "pool remove-drive --cancel");
+    assert_eq!(called("remove_drive", r#"{"cancel":false}"#), "pool remove-drive");
 }

@@ -19,12 +19,8 @@ fn consent_is_given_by_one_word_and_by_nothing_else() {
     {
         let refused =
             consent_of(&format!("/pools/tank?{wrong}")).expect_err("it is not understood");
-        assert_eq!(
-            (refused.kind, &*refused.body.code),
-            (ErrorKind::Invalid, "invalid_query"),
-            "{wrong}"
-        );
-        assert!(refused.body.message.contains(wrong), "{refused}");
+        assert_eq!(refused.code, ErrorCode::InvalidQuery, "{wrong}");
+        assert!(refused.detail.contains(wrong), "{refused}");
     }
 }
 
@@ -33,7 +29,7 @@ fn a_refusal_says_what_it_costs_and_how_to_go_on() {
     assert_eq!(Consent::Given.check(|| unreachable!("nobody asks")), Ok(()));
     let refused =
         Consent::Missing.check(|| "all is lost".to_owned()).expect_err("nobody has consented");
-    assert_eq!((&*refused.body.code, &*refused.body.message), (CONFIRMATION_NEEDED, "all is lost"));
-    let hint = refused.body.hint.expect("a way out");
+    assert_eq!((refused.code, &*refused.detail), (ErrorCode::ConfirmationNeeded, "all is lost"));
+    let hint = refused.hint.expect("a way out");
     assert!(hint.contains("--yes") && hint.contains(CONFIRM), "{hint}");
 }

@@ -1,119 +1,81 @@
 //! What has happened: a list, and a stream that goes on.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
-use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method};
-use axum::middleware::Next;
+use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::sse::{self, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
-use http_body_util::LengthLimitError;
-use utoipa::IntoParams;
 
-use super::API_ROOT;
-use crate::changes::{Change, Peer};
-use crate::error::{ApiError, ErrorBody, ErrorKind};
-use crate::events::FOLLOWERS_MAX;
+use super::Answer;
+use crate::error::{ApiError, ErrorCode};
+use crate::events::filter::{EventQuery, filtered};
+use crate::events::{EventKind, EventMeaning};
+use crate::log::FOLLOWERS_MAX;
+use crate::log::query::limited;
+use crate::operation::Route;
+use crate::query::Query;
 use crate::types::Event;
 use crate::watch::Watcher;
 
-/// Which events.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct After {
-    /// Only those with a greater number; 0 if it is not given.
-    #[param(required = false)]
-    after: u64,
+pub(super) fn routes() -> Vec<Route> {
+    let listed = Route::get("/events", "list_events", events)
+        .text("What has happened, the oldest first. A gap in the numbers is what was not kept, or a start of the daemon.");
+    let followed = Route::get("/events/stream", "follow_events", follow_events)
+        .text("The events as a stream of server-sent events that goes on with what happens from then on, within a second. `id` is the number, `data` the event. It ends with the daemon.")
+        .header::<u64>("Last-Event-ID", "The same as `after`, which it goes before.");
+    vec![
+        Route::get("/event-kinds", "list_event_kinds", kinds)
+            .text("Every kind of event, with what it means and what to do.")
+            .answers_list::<EventMeaning>("All kinds."),
+        limited(filtered(listed))
+            .answers_list::<Event>("The events that are kept.")
+            .fails(&[ErrorCode::LogUnreadable]),
+        filtered(followed)
+            .answers_stream::<Event>("The events, one by one.")
+            .fails(&[ErrorCode::TooManyFollowers]),
+    ]
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for After {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let query = parts.uri.query().unwrap_or_default();
-        let after = query.strip_prefix("after=").and_then(|after| after.parse().ok());
-        let after = if query.is_empty() { Some(0) } else { after };
-        after.map(|after| After { after }).ok_or_else(|| {
-            let why = format!(
-                "'{query}' is not understood: the query may be after=N, the number of an event"
-            );
-            ApiError::new(ErrorKind::Invalid, "invalid_query", why)
-        })
-    }
+async fn kinds() -> Json<Vec<EventMeaning>> {
+    Json(EventKind::ALL.iter().map(|kind| kind.meaning()).collect())
 }
 
-/// Largest body of a request, in bytes.
-const BODY_BYTES_MAX: usize = 2 << 20;
-
-/// Tells of each change, and looks after it, so that whoever has made one finds its events.
-pub async fn look_after_change(
+async fn events(
     State(watcher): State<Arc<Watcher>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if matches!(*request.method(), Method::GET | Method::HEAD) {
-        return next.run(request).await;
-    }
-    let (parts, body) = request.into_parts();
-    let body = match to_bytes(body, BODY_BYTES_MAX).await {
-        Ok(body) => body,
-        Err(error) => return unread(&error).into_response(),
-    };
-    let peer = parts.extensions.get().map_or_else(Peer::default, |ConnectInfo(peer)| *peer);
-    let path = parts.uri.path().strip_prefix(API_ROOT).unwrap_or_default();
-    let change = Change::of(&parts.method, path, &body, peer);
-    let response = next.run(Request::from_parts(parts, body.into())).await;
-    if let Some(happening) = change.and_then(|change| change.happening(&response)) {
-        watcher.tell_change(happening);
-    }
+    Query(query): Query<EventQuery>,
+) -> Answer<Vec<Event>> {
+    let wanted = query.wanted()?;
     watcher.look().await;
-    response
+    watcher.log.list(wanted).await.map(Json).map_err(|error| {
+        let why = format!("the events that are written down cannot be read: {error}");
+        ApiError::new(ErrorCode::LogUnreadable, why)
+            .with_hint("the newest ones are in memory: ask for fewer, or with `after`")
+    })
 }
 
-fn unread(error: &axum::Error) -> ApiError {
-    let is_too_large = error.source().is_some_and(|source| source.is::<LengthLimitError>());
-    match is_too_large {
-        true => ApiError::new(ErrorKind::TooLarge, "body_too_large", "the body has more than 2MiB"),
-        false => ApiError::new(ErrorKind::Invalid, "invalid_body", "the body is cut off"),
-    }
-}
-
-/// What has happened lately, the oldest first: the newest 1024 events since the daemon started. A
-/// gap in the numbers is what was not kept.
-#[utoipa::path(get, path = "/events", params(After),
-    responses((status = 200, body = Vec<Event>), (status = "4XX", body = ErrorBody)))]
-pub async fn events(
-    State(watcher): State<Arc<Watcher>>,
-    After { after }: After,
-) -> Result<Json<Vec<Event>>, ApiError> {
-    watcher.look().await;
-    Ok(Json(watcher.log.after(after)))
-}
-
-/// The same as a stream of server-sent events that goes on with what happens from then on, within a
-/// second: `id` is the number, `data` the event. Last-Event-ID goes before `after`. It ends with
-/// the daemon.
-#[utoipa::path(get, path = "/events/stream", params(After, ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, body = Event, content_type = "text/event-stream"),
-        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn follow_events(
+async fn follow_events(
     State(watcher): State<Arc<Watcher>>,
     headers: HeaderMap,
-    which: Result<After, ApiError>,
+    Query(query): Query<EventQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.parse().ok());
-    let after = last.map_or_else(|| which.map(|After { after }| after), Ok)?;
+    let after = last.unwrap_or(query.start());
+    let wants = query.wanted()?.filter;
     watcher.look().await;
     let follower = watcher.log.follow(after).ok_or_else(too_many)?;
-    let events = stream::unfold(follower, |mut follower| async move {
-        let event = follower.next().await?;
-        Some((Ok(encode(&event)), follower))
+    let events = stream::unfold(follower, move |mut follower| {
+        let wants = wants.clone();
+        async move {
+            loop {
+                let event = follower.next().await?;
+                if wants(&event) {
+                    return Some((Ok(encode(&event)), follower));
+                }
+            }
+        }
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
@@ -125,5 +87,5 @@ fn encode(event: &Event) -> sse::Event {
 
 fn too_many() -> ApiError {
     let why = format!("{FOLLOWERS_MAX} clients follow the events already");
-    ApiError::new(ErrorKind::Unavailable, "too_many_followers", why).with_hint("end some of them")
+    ApiError::new(ErrorCode::TooManyFollowers, why).with_hint("end some of them")
 }

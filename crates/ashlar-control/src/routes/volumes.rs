@@ -3,76 +3,144 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use serde_json::Value;
 
 use super::{Answer, Node, find};
+use crate::access::Role;
 use crate::body::Body;
 use crate::consent::Consent;
-use crate::error::{ApiError, ErrorBody, ErrorKind};
+use crate::error::ErrorCode::{
+    CannotChangeAccess, InvalidAtomic, InvalidCompression, InvalidHost, InvalidLbaSize,
+    InvalidName, InvalidSize, NoNamespaceNumber, NoSuchPool, NoSuchVolume, NoZstd, NothingToChange,
+    OverPromised, PoolOpening, PoolReadOnly, PoolUnavailable, StateNotWritten, Stopping,
+    TooManyHosts, VolumeExists, WriteProtected,
+};
+use crate::error::sets::{OPEN_POOL, VOLUME};
+use crate::error::{ApiError, ErrorCode};
+use crate::operation::Route;
 use crate::types::{ChangeVolume, CreateVolume, NameHosts, Pool, Volume};
 
-/// All volumes.
-#[utoipa::path(get, path = "/volumes", responses((status = 200, body = Vec<Volume>)))]
-pub(super) async fn volumes(State(node): Node) -> Answer<Vec<Volume>> {
+/// Of what can be chosen when a volume is made, and changed later.
+const SETTINGS: &[ErrorCode] =
+    &[InvalidName, InvalidSize, InvalidCompression, NoZstd, OverPromised, VolumeExists];
+
+const THE_VOLUME: &str = "The volume as it is now.";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/volumes", "list_volumes", volumes)
+            .text("All volumes of all pools that are open.")
+            .answers_list::<Volume>("All volumes.")
+            .fails(&[Stopping]),
+        Route::post("/volumes", "create_volume", create_volume)
+            .changes(Role::Operator, "volume create")
+            .text("Makes a volume.")
+            .takes::<CreateVolume>()
+            .makes::<Volume>("The volume that was made.")
+            .fails(OPEN_POOL)
+            .fails(SETTINGS)
+            .fails(&[InvalidHost, InvalidLbaSize, NoNamespaceNumber, StateNotWritten, TooManyHosts]),
+        Route::get("/volumes/{pool}/{volume}", "get_volume", volume)
+            .text("A volume.")
+            .answers::<Volume>(THE_VOLUME)
+            .fails(&[NoSuchPool, NoSuchVolume, PoolOpening, PoolUnavailable, Stopping]),
+        Route::patch("/volumes/{pool}/{volume}", "change_volume", change_volume)
+            .changes_by(Role::Operator, change)
+            .text("Changes a volume: its size, its name, its write protection, or what hosts are told of it. What the request leaves out stays as it is.")
+            .takes::<ChangeVolume>()
+            .consent()
+            .answers::<Volume>(THE_VOLUME)
+            .fails(OPEN_POOL)
+            .fails(VOLUME)
+            .fails(SETTINGS)
+            .fails(&[InvalidAtomic, NothingToChange, PoolReadOnly, WriteProtected]),
+        Route::delete("/volumes/{pool}/{volume}", "delete_volume", delete_volume)
+            .changes(Role::Admin, "volume delete")
+            .text("Deletes a volume: hosts lose it at once.")
+            .consent()
+            .fails(OPEN_POOL)
+            .fails(VOLUME),
+        Route::post("/volumes/{pool}/{volume}/wipe", "wipe_volume", wipe_volume)
+            .changes(Role::Admin, "volume wipe")
+            .text("Erases all that a volume holds, and what was counted of it. From its beginning on nothing of that can be read through Ashlar any more, also after a crash.")
+            .consent()
+            .answers::<Volume>(THE_VOLUME)
+            .fails(OPEN_POOL)
+            .fails(VOLUME)
+            .fails(&[PoolReadOnly, WriteProtected]),
+        Route::post("/volumes/{pool}/{volume}/allow", "allow_hosts", allow)
+            .changes(Role::Operator, "volume allow")
+            .text("Lets hosts see a volume.")
+            .takes::<NameHosts>()
+            .consent()
+            .answers::<Volume>(THE_VOLUME)
+            .fails(OPEN_POOL)
+            .fails(VOLUME)
+            .fails(&[CannotChangeAccess, InvalidHost, TooManyHosts]),
+        Route::post("/volumes/{pool}/{volume}/deny", "deny_hosts", deny)
+            .changes(Role::Operator, "volume deny")
+            .text("Lets hosts no longer see a volume.")
+            .takes::<NameHosts>()
+            .consent()
+            .answers::<Volume>(THE_VOLUME)
+            .fails(OPEN_POOL)
+            .fails(VOLUME)
+            .fails(&[CannotChangeAccess, InvalidHost, TooManyHosts]),
+    ]
+}
+
+fn change(asked: &Value) -> &'static str {
+    match () {
+        () if asked["size_bytes"].is_u64() => "volume resize",
+        () if asked["name"].is_string() => "volume rename",
+        () => "volume set",
+    }
+}
+
+async fn volumes(State(node): Node) -> Answer<Vec<Volume>> {
     node.volumes().await.map(Json)
 }
 
-/// Makes a volume.
-#[utoipa::path(post, path = "/volumes", request_body = CreateVolume,
-    responses((status = 201, body = Volume), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn create_volume(
+async fn create_volume(
     State(node): Node,
-    body: Body<CreateVolume>,
+    Body(request): Body<CreateVolume>,
 ) -> Result<(StatusCode, Json<Volume>), ApiError> {
-    let Body(request) = body;
     Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
 }
 
-/// A volume.
-#[utoipa::path(get, path = "/volumes/{pool}/{volume}", params(("pool" = String, Path), ("volume" = String, Path)),
-    responses((status = 200, body = Volume), (status = 404, body = ErrorBody)))]
-pub(super) async fn volume(
-    State(node): Node,
-    Path((pool, volume)): Path<(String, String)>,
-) -> Answer<Volume> {
-    let wanted = |found: &Volume| found.pool == pool && found.name == volume;
-    let volumes = node.volumes().await?;
-    if !volumes.iter().any(wanted) {
-        check_shows_volumes(&pool, node.pools().await?)?;
-    }
-    find(volumes, "volume", &format!("{pool}/{volume}"), wanted)
+async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Answer<Volume> {
+    let is_meant = |found: &Pool| found.name == pool || found.uuid == pool;
+    let Json(pool) = find(node.pools().await?, (NoSuchPool, "pool"), &pool, is_meant)?;
+    check_shows_volumes(&pool)?;
+    let wanted = |found: &Volume| found.pool == pool.name && found.name == volume;
+    let name = format!("{}/{volume}", pool.name);
+    find(node.volumes().await?, (NoSuchVolume, "volume"), &name, wanted)
 }
 
 /// Refuses to say that a volume does not exist while its pool is not open.
-fn check_shows_volumes(name: &str, pools: Vec<Pool>) -> Result<(), ApiError> {
-    let Some(pool) = pools.into_iter().find(|pool| pool.name == name) else { return Ok(()) };
-    let is_closed = |state: &String| ["opening", "unavailable"].contains(&state.as_str());
-    let Some(state) = pool.states.iter().find(|state| is_closed(state)) else { return Ok(()) };
-    let why = pool.problem.unwrap_or_default();
+fn check_shows_volumes(pool: &Pool) -> Result<(), ApiError> {
+    let closed = |state: &String| match state.as_str() {
+        "opening" => Some(PoolOpening),
+        "unavailable" => Some(PoolUnavailable),
+        _ => None,
+    };
+    let Some(code): Option<ErrorCode> = pool.states.iter().find_map(closed) else { return Ok(()) };
+    let (name, why) = (&pool.name, pool.problem.as_deref().unwrap_or_default());
     let message = format!("pool '{name}' is not open, so its volumes are not known: {why}");
-    Err(ApiError::new(ErrorKind::Unavailable, &format!("pool_{state}"), message)
+    Err(ApiError::new(code, message)
         .with_hint(format!("`ashlar pool show {name}` shows how far it is")))
 }
 
-/// Changes a volume: its size, its name, its write protection, or what hosts are told of it.
-#[utoipa::path(patch, path = "/volumes/{pool}/{volume}", request_body = ChangeVolume,
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn change_volume(
+async fn change_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     consent: Consent,
-    body: Body<ChangeVolume>,
+    Body(request): Body<ChangeVolume>,
 ) -> Answer<Volume> {
-    let Body(request) = body;
     node.change_volume(pool, volume, request, consent).await.map(Json)
 }
 
-/// Erases all that a volume holds, and what was counted of it: from its beginning on nothing of
-/// that can be read through Ashlar any more, also after a crash.
-#[utoipa::path(post, path = "/volumes/{pool}/{volume}/wipe",
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn wipe_volume(
+async fn wipe_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     consent: Consent,
@@ -80,11 +148,7 @@ pub(super) async fn wipe_volume(
     node.wipe_volume(pool, volume, consent).await.map(Json)
 }
 
-/// Deletes a volume: hosts lose it at once.
-#[utoipa::path(delete, path = "/volumes/{pool}/{volume}",
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 204), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn delete_volume(
+async fn delete_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     consent: Consent,
@@ -92,30 +156,20 @@ pub(super) async fn delete_volume(
     node.delete_volume(pool, volume, consent).await.map(|()| StatusCode::NO_CONTENT)
 }
 
-/// Lets hosts see a volume.
-#[utoipa::path(post, path = "/volumes/{pool}/{volume}/allow", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn allow(
+async fn allow(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     consent: Consent,
-    body: Body<NameHosts>,
+    Body(request): Body<NameHosts>,
 ) -> Answer<Volume> {
-    let Body(request) = body;
     node.allow(pool, volume, request, consent).await.map(Json)
 }
 
-/// Lets hosts no longer see a volume.
-#[utoipa::path(post, path = "/volumes/{pool}/{volume}/deny", request_body = NameHosts,
-    params(("pool" = String, Path), ("volume" = String, Path), ("confirm" = Option<bool>, Query)),
-    responses((status = 200, body = Volume), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn deny(
+async fn deny(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     consent: Consent,
-    body: Body<NameHosts>,
+    Body(request): Body<NameHosts>,
 ) -> Answer<Volume> {
-    let Body(request) = body;
     node.deny(pool, volume, request, consent).await.map(Json)
 }

@@ -1,7 +1,10 @@
 //! What has happened.
 
+use ashlar_block::printable;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::events::EventKind;
 
 /// Something that has happened, as the log of events keeps it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -22,14 +25,7 @@ pub struct Event {
 pub struct Happening {
     /// How bad it is.
     pub severity: Severity,
-    /// What has happened: `daemon_started`, `daemon_stopping`, `pool_opened`, `pool_closed`,
-    /// `pool_state_entered`, `pool_state_left`, `drive_added`, `drive_removed`, `drive_state`,
-    /// `rebuild_began`, `rebuild_progress` (each tenth), `rebuild_ended`, the same of `evacuation`
-    /// and `rebalance`, `host_connected`, `host_disconnected`, `hosts`, `spare_taken`,
-    /// `spares_used_up`, `spare_refused`, `drive_refused`, `drive_hot`, `drive_worn`,
-    /// `drive_spare_low`, `drive_failing`, `drive_media_errors`, `drive_link_degraded`,
-    /// `drive_warning_ended` (of the kind in `states`), `scrub_finished`, `trim_finished`,
-    /// `state_not_written`, `state_written`; `change` (a client has asked for one), `changes`.
+    /// What has happened: `/api/v1/event-kinds` lists which there are.
     pub kind: String,
     /// The pool's name.
     pub pool: Option<String>,
@@ -57,19 +53,43 @@ pub struct Happening {
     /// Seconds until it is done, if it goes on as in the last half minute; null while that is not
     /// known.
     pub eta_seconds: Option<u64>,
-    /// For people.
+    /// For people: what has happened, with its cause.
     pub message: String,
+    /// Why, where that is known: the end of the message on its own.
+    pub cause: Option<String>,
+    /// For people: what to do; null where nothing is to be done.
+    pub hint: Option<String>,
 }
 
 impl Happening {
     /// One of which no more is known.
-    pub(crate) fn new(
-        severity: Severity,
-        kind: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
-        let (kind, message) = (kind.into(), ashlar_block::printable(&message.into()));
-        Happening { severity, kind, message, ..Happening::default() }
+    pub(crate) fn new(severity: Severity, kind: EventKind, message: impl Into<String>) -> Self {
+        let (hint, kind) = (kind.hint().map(str::to_owned), kind.word().to_owned());
+        let message = printable(&message.into());
+        Happening { severity, kind, message, hint, ..Happening::default() }
+    }
+
+    /// The same, which has come of that.
+    pub(crate) fn because(mut self, cause: Option<&str>) -> Self {
+        if let Some(cause) = cause {
+            self.cause = Some(printable(cause));
+            self.message = format!("{}: {}", self.message, printable(cause));
+        }
+        self
+    }
+
+    /// The same, about which that is to be done.
+    pub(crate) fn with_hint(mut self, hint: Option<&str>) -> Self {
+        self.hint = hint.map(str::to_owned).or(self.hint);
+        self
+    }
+
+    /// The same, with what to do said of the very pool and drive.
+    pub(crate) fn settled(mut self) -> Self {
+        let pool = self.pool.as_deref().unwrap_or("POOL");
+        let drive = self.drive.as_deref().unwrap_or("DRIVE");
+        self.hint = self.hint.map(|hint| hint.replace("POOL", pool).replace("DRIVE", drive));
+        self
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::ErrorBody;
+use crate::{ApiError, ErrorCode, Problem};
 
 /// What a name may end in, by what it is about: words of which one in a name asks for an ending.
 const ENDINGS: [(&[&str], &[&str]); 5] = [
@@ -22,6 +22,8 @@ const ENDINGS: [(&[&str], &[&str]); 5] = [
     (&["at", "since", "until", "when", "date", "timestamp"], &["_at"]),
     (&["ratio"], &["compression_ratio", "formatted_ratio"]),
 ];
+/// Names of RFC 9457.
+const OF_PROBLEMS: [&str; 2] = ["type", "status"];
 /// Words that no name has, and what is said instead.
 const OTHER_WORDS: [(&str, &str); 7] = [
     ("state", "states, a list"),
@@ -49,7 +51,8 @@ fn fault(name: &str, schema: &Value) -> Option<String> {
     }
     // Counters and sizes say what they count.
     let is_counter = words.iter().any(|word| ["blocks", "bytes"].contains(word));
-    let other = OTHER_WORDS.iter().find(|(word, _)| words.contains(word) && !is_counter);
+    let is_given = is_counter || OF_PROBLEMS.contains(&name);
+    let other = OTHER_WORDS.iter().find(|(word, _)| words.contains(word) && !is_given);
     if let Some((word, instead)) = other {
         return Some(format!("'{word}' is called {instead}"));
     }
@@ -96,7 +99,8 @@ fn walk(value: &Value, found: &mut Vec<(String, Value)>) {
 
 #[test]
 fn every_name_of_the_api_keeps_to_the_rule() {
-    let document = serde_json::to_value(crate::routes::document()).expect("JSON");
+    let document =
+        serde_json::to_value(crate::operation::document(&crate::operations())).expect("JSON");
     let mut names = Vec::new();
     walk(&document["components"]["schemas"], &mut names);
     let told: Vec<String> = names
@@ -168,7 +172,7 @@ fn what_is_unknown_is_null_and_not_left_out() {
     };
     let happening = Happening::default();
     let event = Event { seq: 1, time: String::new(), what: happening.clone() };
-    let error = ErrorBody { code: String::new(), message: String::new(), hint: None };
+    let error = Problem::from(ApiError::new(ErrorCode::Internal, "a fault"));
     let all = [
         names_left_out(&pool),
         names_left_out(&pool.rebuild.unwrap_or_default()),

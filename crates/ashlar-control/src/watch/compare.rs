@@ -5,6 +5,8 @@ use std::time::Duration;
 use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
+use crate::events::EventKind;
+use crate::events::kinds::{hint_of_drive_state, hint_of_pool_state};
 use crate::node_api::Warning;
 use crate::progress_text::{ProgressText, Span};
 use crate::types::{
@@ -60,11 +62,11 @@ fn of_warnings(before: &[Warning], now: &[Warning]) -> Vec<Happening> {
     let is_new = |warning: &&Warning| !before.contains(warning);
     let is_over = |old: &&Warning| now.iter().all(|warning| warning.file != old.file);
     let tell = |warning: &Warning| {
-        Happening::new(Severity::Warning, "state_not_written", warning.message.as_str())
+        Happening::new(Severity::Warning, EventKind::StateNotWritten, warning.message.as_str())
     };
     let over = |old: &Warning| {
         let message = format!("{} is written again: nothing of it is missing", old.file);
-        Happening::new(Severity::Info, "state_written", message)
+        Happening::new(Severity::Info, EventKind::StateWritten, message)
     };
     let over = before.iter().filter(is_over).map(over);
     now.iter().filter(is_new).map(tell).chain(over).collect()
@@ -78,13 +80,13 @@ fn is_closed(pool: &Pool) -> bool {
     is(pool, UNAVAILABLE) || is(pool, OPENING)
 }
 
-fn about(pool: &Pool, severity: Severity, kind: impl Into<String>, message: String) -> Happening {
+fn about(pool: &Pool, severity: Severity, kind: EventKind, message: String) -> Happening {
     Happening { pool: Some(pool.name.clone()), ..Happening::new(severity, kind, message) }
 }
 
 fn closed(pool: &Pool) -> Happening {
     let message = format!("pool '{}' is closed, and no longer a pool of this node", pool.name);
-    about(pool, Severity::Info, "pool_closed", message)
+    about(pool, Severity::Info, EventKind::PoolClosed, message)
 }
 
 fn of_pool(
@@ -96,7 +98,12 @@ fn of_pool(
     // Of one that was not open, no more is known than of one that was not there.
     let was_open = before.filter(|before| !is_closed(before));
     if was_open.is_none() && !is_closed(now) {
-        all.push(about(now, Severity::Info, "pool_opened", format!("pool '{}' is open", now.name)));
+        all.push(about(
+            now,
+            Severity::Info,
+            EventKind::PoolOpened,
+            format!("pool '{}' is open", now.name),
+        ));
     }
     all.extend(of_drives(was_open, now));
     all.extend(was_open.map(|before| of_spares(before, now)).unwrap_or_default());
@@ -124,12 +131,11 @@ fn entered(pool: &Pool, state: &str) -> Happening {
     };
     let has_reason = matches!(state, UNAVAILABLE | "read-only" | "taken" | "uncertain");
     let why = pool.problem.clone().filter(|_| has_reason).or_else(|| of_room(pool, state));
-    let why = why.map_or_else(String::new, |why| format!(": {why}"));
-    let message = format!("pool '{}' is {state}{why}", pool.name);
-    Happening {
-        states: vec![state.to_owned()],
-        ..about(pool, severity, "pool_state_entered", message)
-    }
+    let message = format!("pool '{}' is {state}", pool.name);
+    let happening = about(pool, severity, EventKind::PoolStateEntered, message)
+        .because(why.as_deref())
+        .with_hint(hint_of_pool_state(state));
+    Happening { states: vec![state.to_owned()], ..happening }
 }
 
 /// What a state means for what may be written.
@@ -148,7 +154,7 @@ fn left(pool: &Pool, state: &str) -> Happening {
     let message = format!("pool '{}' is no longer {state}", pool.name);
     Happening {
         states: vec![state.to_owned()],
-        ..about(pool, Severity::Info, "pool_state_left", message)
+        ..about(pool, Severity::Info, EventKind::PoolStateLeft, message)
     }
 }
 
@@ -157,14 +163,14 @@ fn of_drives(before: Option<&Pool>, now: &Pool) -> Vec<Happening> {
     for drive in before.iter().flat_map(|before| &before.drives) {
         if same_drive(now, drive).is_none() {
             let message = format!("{} is no longer a member of pool '{}'", drive.name, now.name);
-            all.push(about_drive(now, drive, Severity::Info, "drive_removed", message));
+            all.push(about_drive(now, drive, Severity::Info, EventKind::DriveRemoved, message));
         }
     }
     for drive in &now.drives {
         let old = before.and_then(|before| same_drive(before, drive));
         if before.is_some() && old.is_none() {
             let message = format!("{} is a member of pool '{}' now", drive.name, now.name);
-            all.push(about_drive(now, drive, Severity::Info, "drive_added", message));
+            all.push(about_drive(now, drive, Severity::Info, EventKind::DriveAdded, message));
         }
         all.extend(drive_state(now, old, drive));
         all.extend(drive_refused(now, old, drive));
@@ -182,19 +188,19 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
         if let (None, Some(drive)) = (find(now, &spare.spec), taken) {
             let message =
                 format!("{} of pool '{}' was the spare {}", drive.name, now.name, spare.spec);
-            all.push(about_drive(now, drive, Severity::Info, "spare_taken", message));
+            all.push(about_drive(now, drive, Severity::Info, EventKind::SpareTaken, message));
             if now.spares.is_empty() {
                 let message = format!("pool '{}' has no spare left", now.name);
-                all.push(about(now, Severity::Warning, "spares_used_up", message));
+                all.push(about(now, Severity::Warning, EventKind::SparesUsedUp, message));
             }
         }
     }
     for spare in &now.spares {
         let was = find(before, &spare.spec).and_then(|before| before.problem);
         if let (None, Some(why)) = (was, &spare.problem) {
-            let message =
-                format!("spare {} of pool '{}' cannot be taken: {why}", spare.spec, now.name);
-            all.push(about(now, Severity::Error, "spare_refused", message));
+            let message = format!("spare {} of pool '{}' cannot be taken", spare.spec, now.name);
+            let refused = about(now, Severity::Error, EventKind::SpareRefused, message);
+            all.push(refused.because(Some(why)));
         }
     }
     all
@@ -213,7 +219,12 @@ fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
     };
     let how = found_by(scrub);
     is_new.then(|| {
-        about(now, severity, "scrub_finished", format!("the scrub of pool '{}' {how}", now.name))
+        about(
+            now,
+            severity,
+            EventKind::ScrubFinished,
+            format!("the scrub of pool '{}' {how}", now.name),
+        )
     })
 }
 
@@ -237,7 +248,7 @@ fn of_forecast(
     let tell = || {
         let message =
             format!("pool '{}' is full in {} at the last hour's rate", now.name, Span(left));
-        about(now, Severity::Warning, "pool_full_soon", message)
+        about(now, Severity::Warning, EventKind::PoolFullSoon, message)
     };
     (Some(at), told.is_none().then(tell))
 }
@@ -255,7 +266,7 @@ fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
         ),
     };
     let message = format!("the ledger of pool '{}' {how}", now.name);
-    is_new.then(|| about(now, severity, "verify_finished", message))
+    is_new.then(|| about(now, severity, EventKind::VerifyFinished, message))
 }
 
 /// A trim that has come to its end since.
@@ -277,7 +288,7 @@ fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
         "the drives of pool '{}' know of {free} of free space{refused}{skipped_drives}",
         now.name
     );
-    is_new.then(|| about(now, severity, "trim_finished", message))
+    is_new.then(|| about(now, severity, EventKind::TrimFinished, message))
 }
 
 /// A drive on which it found something is given up.
@@ -315,7 +326,7 @@ fn about_drive(
     pool: &Pool,
     drive: &PoolDrive,
     severity: Severity,
-    kind: &str,
+    kind: EventKind,
     message: String,
 ) -> Happening {
     Happening { drive: Some(drive.name.clone()), ..about(pool, severity, kind, message) }
@@ -336,8 +347,11 @@ fn word(drive: &PoolDrive) -> &str {
 fn drive_refused(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {
     let why = now.return_refused.as_ref()?;
     let is_known = before.is_some_and(|before| before.return_refused.as_ref() == Some(why));
-    let message = format!("{} of pool '{}': {why}", now.name, pool.name);
-    (!is_known).then(|| about_drive(pool, now, Severity::Warning, "drive_refused", message))
+    let message = format!("{} of pool '{}'", now.name, pool.name);
+    (!is_known).then(|| {
+        about_drive(pool, now, Severity::Warning, EventKind::DriveRefused, message)
+            .because(Some(why))
+    })
 }
 
 fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Option<Happening> {
@@ -355,11 +369,10 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
         "stale" | "slow" => Severity::Warning,
         _ => Severity::Info,
     };
-    let why = now.problem.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let message = match state {
         "released" if was_lost => {
             format!(
-                "{} of pool '{}' is lost{why}; what lived on it is on others",
+                "{} of pool '{}' is lost, and what lived on it is on others",
                 now.name, pool.name
             )
         }
@@ -369,9 +382,12 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
                 now.name, pool.name
             )
         }
-        _ => format!("{} of pool '{}' is {state}{why}", now.name, pool.name),
+        _ => format!("{} of pool '{}' is {state}", now.name, pool.name),
     };
-    let happening = about_drive(pool, now, severity, "drive_state", message);
+    let why = now.problem.as_deref().filter(|_| state != "released" || was_lost);
+    let happening = about_drive(pool, now, severity, EventKind::DriveState, message)
+        .because(why)
+        .with_hint(hint_of_drive_state(state));
     Some(Happening { states: vec![state.to_owned()], ..happening })
 }
 
@@ -383,14 +399,14 @@ fn of_moving(
     progress: Option<Progress>,
     now: &Pool,
 ) -> (Option<Moving>, Option<Happening>) {
-    let event = |what: What, stage: &str, how: &str| {
+    let event = |what: What, stage: Stage, how: &str| {
         let message = format!("the {} of pool '{}' {how}", what.name(), now.name);
         let done_percent = progress.map(|progress| progress.done_percent as u8);
         let (left_bytes, eta_seconds) = (
             progress.map(|progress| progress.left_bytes),
             progress.and_then(|progress| progress.eta_seconds),
         );
-        let happening = about(now, Severity::Info, format!("{}_{stage}", what.name()), message);
+        let happening = about(now, Severity::Info, what.kind(stage), message);
         Happening { done_percent, left_bytes, eta_seconds, ..happening }
     };
     match (moving, progress) {
@@ -401,21 +417,29 @@ fn of_moving(
                 progress.done_percent.floor(),
                 ProgressText::from(&progress)
             );
-            let more = (tenths > moving.tenths).then(|| event(what, "progress", &how));
+            let more = (tenths > moving.tenths).then(|| event(what, Stage::Progress, &how));
             (Some(Moving { what, tenths }), more)
         }
         (_, Some(progress)) => {
             let how = format!("has begun: {}", ProgressText::from(&progress));
             (
                 Some(Moving { what, tenths: tenths(progress.done_percent) }),
-                Some(event(what, "began", &how)),
+                Some(event(what, Stage::Began, &how)),
             )
         }
         (Some(moving), None) if !is(now, moving.what.state()) => {
-            (None, Some(event(moving.what, "ended", "has ended")))
+            (None, Some(event(moving.what, Stage::Ended, "has ended")))
         }
         (moving, None) => (moving, None),
     }
+}
+
+/// How far it has come.
+#[derive(Clone, Copy)]
+enum Stage {
+    Began,
+    Progress,
+    Ended,
 }
 
 fn tenths(percent: f64) -> u8 {
@@ -428,6 +452,21 @@ impl What {
             What::Rebuild => "rebuild",
             What::Evacuation => "evacuation",
             What::Rebalance => "rebalance",
+        }
+    }
+
+    /// What is told of it.
+    fn kind(self, stage: Stage) -> EventKind {
+        match (self, stage) {
+            (What::Rebuild, Stage::Began) => EventKind::RebuildBegan,
+            (What::Rebuild, Stage::Progress) => EventKind::RebuildProgress,
+            (What::Rebuild, Stage::Ended) => EventKind::RebuildEnded,
+            (What::Evacuation, Stage::Began) => EventKind::EvacuationBegan,
+            (What::Evacuation, Stage::Progress) => EventKind::EvacuationProgress,
+            (What::Evacuation, Stage::Ended) => EventKind::EvacuationEnded,
+            (What::Rebalance, Stage::Began) => EventKind::RebalanceBegan,
+            (What::Rebalance, Stage::Progress) => EventKind::RebalanceProgress,
+            (What::Rebalance, Stage::Ended) => EventKind::RebalanceEnded,
         }
     }
 

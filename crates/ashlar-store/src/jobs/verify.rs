@@ -254,7 +254,7 @@ impl<W: World> Pool<W> {
         for _ in 0..STEP_GROUPS_MAX {
             let Some(at) = self.space.ledger.proof_goes_on_from() else { break };
             if is_end(at) {
-                self.compare_some(begun).await;
+                self.compare_some().await;
                 break;
             }
             if let Err(error) = self.verify_group(at).await {

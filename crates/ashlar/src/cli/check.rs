@@ -10,7 +10,6 @@ use ashlar_check::{
     DriveReport, Finding, Given, Kind, MemberVerdict, Options, Refused as NotChecked, Report, Seen,
     Watch, check, unused,
 };
-use ashlar_control::ErrorBody;
 use ashlar_drive::{Drive, DriveWorld, OpenError};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -40,8 +39,8 @@ pub fn run(drives: &[String], memory: Option<ByteSize>, output: Output) -> anyho
     if report.is_good() {
         return Ok(());
     }
-    let (code, message, hint) = ("check_found".to_owned(), verdict(&report), Some(way_on(&report)));
-    Err(Refused(ErrorBody { code, message, hint }).into())
+    let (code, detail, hint) = ("check_found".to_owned(), verdict(&report), Some(way_on(&report)));
+    Err(Refused { code, detail, hint }.into())
 }
 
 /// An error that keeps the pool from being checked, with its code.
@@ -49,10 +48,10 @@ fn with_code(error: anyhow::Error) -> anyhow::Error {
     let code = match (error.downcast_ref(), error.downcast_ref()) {
         (Some(refused), _) => code_of(refused),
         (_, Some(OpenError::InUse { .. })) => "drive_in_use",
-        _ => "drive",
+        _ => "drive_unusable",
     };
-    let message = with_causes(error.as_ref());
-    Refused(ErrorBody { code: code.to_owned(), message, hint: None }).into()
+    let detail = with_causes(error.as_ref());
+    Refused { code: code.to_owned(), detail, hint: None }.into()
 }
 
 fn code_of(refused: &NotChecked) -> &'static str {

@@ -1,5 +1,6 @@
-//! The REST API over a daemon's socket.
+//! The REST API, over a daemon's socket or from another machine.
 
+mod server;
 mod silence;
 
 use std::fmt;
@@ -9,7 +10,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use ashlar_control::{API_ROOT, ErrorBody};
+use ashlar_control::{API_ROOT, Problem};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -18,10 +19,12 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::time::{sleep, timeout};
 
 use crate::stdio::note;
+pub use server::{Server, ServerOptions};
 use silence::{Asked, Listener, no_answer};
 
 /// Where a daemon's socket is looked for if nobody says.
@@ -39,15 +42,27 @@ const STREAM_SILENCE_MAX: Duration = Duration::from_secs(60);
 /// The pause between two attempts to reach a daemon that others wait for.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a daemon has refused, as it has said it.
-#[derive(Debug)]
-pub struct Refused(pub ErrorBody);
+/// What a daemon has refused, as it has said it; or what this side has, in the same shape.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// For programs: a word that does not change.
+    pub code: String,
+    /// For people: what, and why.
+    pub detail: String,
+    /// For people: the way out, if it is not in the detail.
+    pub hint: Option<String>,
+}
+
+impl From<Problem> for Refused {
+    fn from(Problem { code, detail, hint, .. }: Problem) -> Self {
+        Refused { code, detail, hint }
+    }
+}
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refused(ErrorBody { message, hint, .. }) = self;
-        f.write_str(message)?;
-        hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  {hint}"))
+        f.write_str(&self.detail)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  {hint}"))
     }
 }
 
@@ -71,9 +86,26 @@ impl Patience {
     }
 }
 
+/// Where a daemon is reached.
+enum Place {
+    /// At its socket, on this machine.
+    Socket(PathBuf),
+    /// By the network.
+    Server(Server),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Socket(path) => write!(f, "{}", path.display()),
+            Place::Server(server) => server.fmt(f),
+        }
+    }
+}
+
 /// A daemon, as its clients see it.
 pub struct Client {
-    socket: PathBuf,
+    place: Place,
     patience: Patience,
 }
 
@@ -89,7 +121,12 @@ impl Client {
             let why = format!("no daemon's socket was found at {}", USUAL_SOCKETS.join(" or "));
             refused("no_daemon", why, Some(START_OR_NAME))
         })?;
-        Ok(Client { socket, patience })
+        Ok(Client { place: Place::Socket(socket), patience })
+    }
+
+    /// The daemon that serves its API by the network.
+    pub fn of_server(server: Server, patience: Patience) -> Self {
+        Client { place: Place::Server(server), patience }
     }
 
     /// What is at `path`.
@@ -107,7 +144,7 @@ impl Client {
     pub async fn stream(&self, path: &str) -> anyhow::Result<Stream<'_>> {
         let Connection { sender, listener } = Connection::begin(self, Asked::Question).await?;
         let answer = async {
-            let response = exchange(sender, Method::GET, path, Bytes::new()).await?;
+            let response = self.exchange(sender, Method::GET, path, Bytes::new()).await?;
             if response.status().is_success() {
                 Ok(response)
             } else {
@@ -153,7 +190,7 @@ impl Client {
         let asked = if method == Method::GET { Asked::Question } else { Asked::Change };
         let Connection { sender, listener } = Connection::begin(self, asked).await?;
         let answer = async {
-            let response = exchange(sender, method, path, body).await?;
+            let response = self.exchange(sender, method, path, body).await?;
             if !response.status().is_success() {
                 return Err(refusal(response).await?);
             }
@@ -178,7 +215,7 @@ impl Client {
             }
             let may_wait = asked == Asked::Change && self.patience.is_longer_for_changes;
             if !may_wait || !self.answers_questions().await {
-                return Err(no_answer(&self.socket, listener, limit, asked).into());
+                return Err(no_answer(&self.place, listener, limit, asked).into());
             }
             if !std::mem::replace(&mut is_told, true) {
                 note(
@@ -191,11 +228,39 @@ impl Client {
     /// Whether the daemon answers a question that takes it no time.
     async fn answers_questions(&self) -> bool {
         let version = async {
-            let stream = UnixStream::connect(&self.socket).await.context("reaching the daemon")?;
-            let connection = Connection::over(stream).await?;
-            exchange(connection.sender, Method::GET, "/version", Bytes::new()).await
+            let connection = match &self.place {
+                Place::Socket(socket) => {
+                    let stream =
+                        UnixStream::connect(socket).await.context("reaching the daemon")?;
+                    Connection::over_socket(stream).await?
+                }
+                Place::Server(server) => Connection::over(server.connect().await?).await?,
+            };
+            self.exchange(connection.sender, Method::GET, "/version", Bytes::new()).await
         };
         matches!(timeout(self.patience.limit, version).await, Ok(Ok(_)))
+    }
+
+    /// Sends the request; returns the head of the answer.
+    async fn exchange(
+        &self,
+        mut sender: SendRequest<Full<Bytes>>,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> anyhow::Result<Response<Incoming>> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{API_ROOT}{path}"))
+            .header("content-type", "application/json");
+        request = match &self.place {
+            Place::Socket(_) => request.header("host", "ashlar"),
+            Place::Server(server) => request
+                .header("host", server.authority())
+                .header("authorization", server.authorization()),
+        };
+        let request = request.body(Full::new(body))?;
+        sender.send_request(request).await.context("the daemon ended before it answered")
     }
 }
 
@@ -208,15 +273,24 @@ struct Connection {
 impl Connection {
     /// Reaches the daemon of `client`.
     async fn begin(client: &Client, asked: Asked) -> anyhow::Result<Self> {
-        let (socket, limit) = (&client.socket, client.patience.limit);
+        let limit = client.patience.limit;
+        let socket = match &client.place {
+            Place::Socket(socket) => socket,
+            Place::Server(server) => {
+                let Ok(stream) = timeout(limit, server.connect()).await else {
+                    return Err(no_answer(server, None, limit, asked).into());
+                };
+                return Self::over(stream?).await;
+            }
+        };
         let start = Instant::now();
         loop {
             match UnixStream::connect(socket).await {
-                Ok(stream) => return Self::over(stream).await,
+                Ok(stream) => return Self::over_socket(stream).await,
                 // As many clients wait for it as may.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     if start.elapsed() >= limit {
-                        return Err(no_answer(socket, None, limit, asked).into());
+                        return Err(no_answer(&client.place, None, limit, asked).into());
                     }
                     sleep(ATTEMPT_INTERVAL).await;
                 }
@@ -225,29 +299,20 @@ impl Connection {
         }
     }
 
-    async fn over(stream: UnixStream) -> anyhow::Result<Self> {
+    async fn over_socket(stream: UnixStream) -> anyhow::Result<Self> {
         let listener = Listener::of(&stream);
+        Ok(Connection { listener, ..Self::over(stream).await? })
+    }
+
+    async fn over<S>(stream: S) -> anyhow::Result<Self>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let (sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        Ok(Connection { sender, listener })
+        Ok(Connection { sender, listener: None })
     }
-}
-
-/// Sends the request; returns the head of the answer.
-async fn exchange(
-    mut sender: SendRequest<Full<Bytes>>,
-    method: Method,
-    path: &str,
-    body: Bytes,
-) -> anyhow::Result<Response<Incoming>> {
-    let request = Request::builder()
-        .method(method)
-        .uri(format!("{API_ROOT}{path}"))
-        .header("host", "ashlar")
-        .header("content-type", "application/json")
-        .body(Full::new(body))?;
-    sender.send_request(request).await.context("the daemon ended before it answered")
 }
 
 /// An answer that goes on for as long as the daemon does.
@@ -265,9 +330,7 @@ impl Stream<'_> {
     pub async fn next(&mut self) -> anyhow::Result<Option<Bytes>> {
         let limit = self.client.patience.limit.max(STREAM_SILENCE_MAX);
         let Ok(frame) = timeout(limit, self.body.frame()).await else {
-            return Err(
-                no_answer(&self.client.socket, self.listener, limit, Asked::Question).into()
-            );
+            return Err(no_answer(&self.client.place, self.listener, limit, Asked::Question).into());
         };
         // A daemon that has gone without a word ends the stream with an error.
         let frame = frame.and_then(Result::ok);
@@ -297,8 +360,8 @@ fn unreachable(socket: &Path, error: &std::io::Error) -> Refused {
 }
 
 /// An error of this side, in the shape of the daemon's.
-fn refused(code: &str, message: String, hint: Option<&str>) -> Refused {
-    Refused(ErrorBody { code: code.to_owned(), message, hint: hint.map(str::to_owned) })
+fn refused(code: &str, detail: String, hint: Option<&str>) -> Refused {
+    Refused { code: code.to_owned(), detail, hint: hint.map(str::to_owned) }
 }
 
 fn understand<T: DeserializeOwned>(body: &Bytes) -> anyhow::Result<T> {
@@ -313,7 +376,7 @@ fn understand<T: DeserializeOwned>(body: &Bytes) -> anyhow::Result<T> {
 async fn refusal(response: Response<Incoming>) -> anyhow::Result<anyhow::Error> {
     let status = response.status();
     let body = response.into_body().collect().await?.to_bytes();
-    let refused = serde_json::from_slice(&body).map(Refused);
+    let refused = serde_json::from_slice::<Problem>(&body).map(Refused::from);
     Ok(refused.map_or_else(|_| anyhow!("the daemon refused with status {status}"), Into::into))
 }
 

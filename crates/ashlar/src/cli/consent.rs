@@ -4,7 +4,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use anyhow::{Context, ensure};
-use ashlar_control::{CONFIRM, CONFIRMATION_NEEDED};
+use ashlar_control::{CONFIRM, ErrorCode};
 
 use super::client::Refused;
 
@@ -35,8 +35,8 @@ fn query(has_consented: bool) -> String {
 
 /// What a request costs that was refused for that.
 fn costs(refused: &anyhow::Error) -> Option<&str> {
-    let Refused(body) = refused.downcast_ref()?;
-    (body.code == CONFIRMATION_NEEDED).then_some(body.message.as_str())
+    let refused: &Refused = refused.downcast_ref()?;
+    (refused.code == ErrorCode::ConfirmationNeeded.word()).then_some(refused.detail.as_str())
 }
 
 fn ask(costs: &str) -> anyhow::Result<()> {

@@ -6,18 +6,23 @@ use bytes::Bytes;
 
 use super::client::Client;
 use super::tables;
-use crate::args::Output;
+use super::verbs::queried;
+use crate::args::{EventsArguments, Output};
 use crate::stdio::{note, print_line};
 
 /// Bytes of an event, at most.
 const EVENT_BYTES_MAX: usize = 64 << 10;
 
-/// Prints what happens after event `after`, for as long as somebody reads it.
+/// Prints what happens and was asked for, for as long as somebody reads it.
 ///
 /// # Errors
 /// The daemon has ended, or cannot be reached; or standard output takes no more.
-pub async fn follow(client: &Client, after: u64, output: Output) -> anyhow::Result<()> {
-    let mut stream = client.stream(&format!("/events/stream?after={after}")).await?;
+pub async fn follow(
+    client: &Client,
+    asked: &EventsArguments,
+    output: Output,
+) -> anyhow::Result<()> {
+    let mut stream = client.stream(&queried("/events/stream", &asked.query())?).await?;
     let mut lines = Lines::default();
     let mut last = None;
     while let Some(data) = stream.next().await? {

@@ -2,27 +2,31 @@
 
 use ashlar_block::{ByteSize, counted, printable};
 use ashlar_control::types::{
-    Access, Event, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Severity, Status, Volume,
+    Access, Pool, PoolDrive, Progress, Scrub, ScrubbedDrive, Status, Volume,
 };
 use ashlar_control::{ProgressText, Span};
 use ashlar_raid::Level;
 use comfy_table::Color;
 
 use crate::colours;
-use grid::{Kind, Text, below, cut_below, prose, sheet, table};
+use grid::{Kind, Text, prose, sheet, table};
 
+mod access;
 mod capacity;
 mod drives;
 mod estimate;
+mod events;
 mod grid;
 mod health;
 mod hosts;
 mod latency;
 mod pool;
 
+pub use access::{keys, session, tokens};
 pub use capacity::{capacity, verified};
 pub use drives::{drive_info, drive_info_with_health, drives, member, member_with_health};
 pub use estimate::estimate;
+pub use events::{audit, event, events};
 pub use hosts::hosts;
 pub use latency::latency;
 pub use pool::{pool, pool_with_health};
@@ -378,22 +382,6 @@ pub fn volume(volume: &Volume) -> String {
 /// The largest write that hosts are told is atomic.
 fn atomic(bytes: u64) -> String {
     if bytes == 0 { "off".to_owned() } else { format!("up to {}", size(bytes)) }
-}
-
-/// Events, one after the other.
-pub fn events(events: &[Event]) -> String {
-    events.iter().map(event).collect::<Vec<_>>().join("\n")
-}
-
-/// An event: its number, when, how bad and what, and below that what there is to say.
-pub fn event(event: &Event) -> String {
-    let severity = match event.what.severity {
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    };
-    let Event { seq, time, what } = event;
-    format!("{seq}  {time}  {severity:7}  {}\n{}", what.kind, below(&cut_below(&what.message)))
 }
 
 /// Everything at a glance.

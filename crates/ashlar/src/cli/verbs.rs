@@ -3,8 +3,8 @@
 use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
-    CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare, Pool,
-    PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    AuditEntry, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare,
+    Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
 };
 use hyper::Method;
 use serde::Serialize;
@@ -22,6 +22,7 @@ use crate::args::{
 };
 use crate::stdio::print_line;
 
+mod access;
 mod erase;
 mod room;
 mod show;
@@ -37,12 +38,19 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
             let hosts: Vec<Host> = client.get("/hosts").await?;
             print(output, &hosts, |hosts| tables::hosts(hosts))
         }
-        ClientCommand::Events { follow: false, after } => {
-            let events: Vec<Event> = client.get(&format!("/events?after={after}")).await?;
+        ClientCommand::Token(command) => access::token(client, command, output).await,
+        ClientCommand::Key(command) => access::key(client, command, output).await,
+        ClientCommand::Session => access::session(client, output).await,
+        ClientCommand::Events(asked) if asked.follow => {
+            super::events::follow(client, &asked, output).await
+        }
+        ClientCommand::Events(asked) => {
+            let events: Vec<Event> = client.get(&queried("/events", &asked.query())?).await?;
             print(output, &events, |events| tables::events(events))
         }
-        ClientCommand::Events { follow: true, after } => {
-            super::events::follow(client, after, output).await
+        ClientCommand::Audit(asked) => {
+            let all: Vec<AuditEntry> = client.get(&queried("/audit", &asked.query())?).await?;
+            print(output, &all, |all| tables::audit(all))
         }
         ClientCommand::Iostat(asked) => super::iostat::run(client, asked, output).await,
         ClientCommand::Status => {
@@ -50,6 +58,12 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
             print(output, &status, tables::status)
         }
     }
+}
+
+/// The path with that query.
+pub(super) fn queried(path: &str, query: &[(&str, String)]) -> anyhow::Result<String> {
+    let query = serde_urlencoded::to_string(query)?;
+    Ok(if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") })
 }
 
 /// Prints `value` as it was asked for.

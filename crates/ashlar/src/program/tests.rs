@@ -1,5 +1,4 @@
 use anyhow::anyhow;
-use ashlar_control::ErrorBody;
 
 use super::*;
 
@@ -14,9 +13,9 @@ fn an_error_is_json_for_whoever_has_asked_for_that() {
 
 #[test]
 fn what_the_api_says_of_an_error_is_there_for_programs() {
-    let (code, message, hint) =
+    let (code, detail, hint) =
         ("no_such_pool".to_owned(), "it is gone".to_owned(), Some("look".to_owned()));
-    let error = anyhow::Error::from(Refused(ErrorBody { code, message, hint }));
+    let error = anyhow::Error::from(Refused { code, detail, hint });
     assert_eq!(refusal("ashlar", &error, Output::Table), "ashlar: it is gone\n  look");
     let printed: serde_json::Value =
         serde_json::from_str(&refusal("ashlar", &error, Output::Json)).unwrap();

@@ -1,10 +1,9 @@
 //! The socket of the API, which a state directory that cannot be written may have no room for.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
-use ashlar_control::{ListenError, Socket, SocketPlace};
+use ashlar_control::{ListenError, Network, Socket, SocketGroup, SocketPlace};
 use axum::Router;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -18,7 +17,7 @@ pub enum ApiSocket {
     /// It listens.
     Bound(Socket),
     /// It cannot be made there now.
-    Later(PathBuf),
+    Later(PathBuf, Option<SocketGroup>),
 }
 
 /// Makes the socket. One in a state directory that cannot be written may come later: hosts are
@@ -28,46 +27,48 @@ pub enum ApiSocket {
 /// When it cannot be made for another reason.
 pub fn bind(config: &Config, state: &StateDir) -> Result<ApiSocket, ListenError> {
     let is_in_state_dir = config.socket.parent() == Some(config.state.as_path());
-    match Socket::bind(&config.socket) {
+    match Socket::bind(&config.socket, config.socket_group) {
         Ok(socket) => Ok(ApiSocket::Bound(socket)),
         Err(error @ ListenError::Os { .. }) if is_in_state_dir && state.warning().is_some() => {
             tracing::error!(
                 "{error}: the daemon serves hosts, and answers no command until it can write to \
                  the state directory. It tries again by itself; `--socket` names another place"
             );
-            Ok(ApiSocket::Later(config.socket.clone()))
+            Ok(ApiSocket::Later(config.socket.clone(), config.socket_group))
         }
         Err(error) => Err(error),
     }
 }
 
 impl ApiSocket {
-    /// Serves `router`, once there is a socket, until somebody says stop and the requests under way
-    /// are answered. A socket that is removed is made again.
-    ///
-    /// # Errors
-    /// When the socket fails.
-    pub async fn serve(self, router: Router, mut stopped: oneshot::Receiver<()>) -> io::Result<()> {
+    /// Serves `router`, once there is a socket, and by the network, until somebody says stop and the
+    /// requests under way are answered. A socket that is removed is made again.
+    pub async fn serve(
+        self,
+        network: Option<Network>,
+        router: Router,
+        mut stopped: oneshot::Receiver<()>,
+    ) {
         let socket = match self {
             ApiSocket::Bound(socket) => socket,
-            ApiSocket::Later(path) => tokio::select! {
-                socket = made(path) => socket,
-                _ = &mut stopped => return Ok(()),
+            ApiSocket::Later(path, group) => tokio::select! {
+                socket = made(path, group) => socket,
+                _ = &mut stopped => return,
             },
         };
         let (renew, renewed) = mpsc::channel(1);
         let keeping = tokio::spawn(keep(socket.place().clone(), renew));
-        let served = socket.serve(renewed, router, async move { drop(stopped.await) }).await;
+        let stop = async move { drop(stopped.await) };
+        ashlar_control::serve(socket, renewed, network, router, stop).await;
         keeping.abort();
-        served
     }
 }
 
-async fn made(path: PathBuf) -> Socket {
+async fn made(path: PathBuf, group: Option<SocketGroup>) -> Socket {
     loop {
         tokio::time::sleep(RETRY_INTERVAL).await;
         let path = path.clone();
-        if let Some(Ok(socket)) = try_apart(move || Socket::bind(&path)).await {
+        if let Some(Ok(socket)) = try_apart(move || Socket::bind(&path, group)).await {
             tracing::info!("commands are answered at {}", socket.place().path().display());
             return socket;
         }
@@ -124,7 +125,7 @@ fn made_anew(place: &SocketPlace) -> Result<Option<Socket>, ListenError> {
         // Where that fails the socket says why.
         let _ = fs::create_dir_all(directory);
     }
-    Socket::bind(place.path()).map(Some)
+    Socket::bind(place.path(), place.group()).map(Some)
 }
 
 #[cfg(test)]

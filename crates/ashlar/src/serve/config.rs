@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use ashlar_block::ByteSize;
+use ashlar_control::{Role, SocketGroup};
 use ashlar_store::{OVER_PROVISIONING_PERCENT_MIN, Options};
 use ashlar_target::nvme_tcp::{Limits, Portal};
 use serde::Deserialize;
 
 use super::finder::Wanted;
 use super::health::HealthConfig;
+use super::network::NetworkConfig;
 use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
 use crate::logging;
@@ -22,7 +24,9 @@ use memory::memory_bytes;
 mod health;
 mod limits;
 mod memory;
+mod network;
 mod portals;
+mod socket_group;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
@@ -54,6 +58,10 @@ pub struct Config {
     pub state: PathBuf,
     /// Where the API listens.
     pub socket: PathBuf,
+    /// Whose members may speak to it, beside its own user and root.
+    pub socket_group: Option<SocketGroup>,
+    /// Where the API is served by the network.
+    pub network: NetworkConfig,
     /// Where hosts connect.
     pub portals: Vec<Portal>,
     /// Threads that serve.
@@ -124,6 +132,11 @@ struct File {
     listen: Option<Vec<String>>,
     discovery: Option<OneOrMore>,
     socket: Option<PathBuf>,
+    socket_group: Option<String>,
+    socket_group_role: Option<Role>,
+    api_listen: Option<OneOrMore>,
+    api_certificate: Option<PathBuf>,
+    api_key: Option<PathBuf>,
     reactors: Option<usize>,
     spin_us: Option<u64>,
     map_memory_bytes: Option<SizeText>,
@@ -166,6 +179,11 @@ impl Config {
         Ok(Config {
             state: arguments.state.clone(),
             socket,
+            socket_group: socket_group::resolve(
+                arguments.socket_group.as_deref().or(file.socket_group.as_deref()),
+                file.socket_group_role,
+            )?,
+            network: network::resolve(&arguments.api_listen, &file)?,
             portals: portals::portals(&listen, &discovery)?,
             reactors,
             spin: Duration::from_micros(spin_us),

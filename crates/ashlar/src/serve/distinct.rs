@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, ErrorCode};
 use ashlar_drive::{Footprint, Machine, Overlap};
 use ashlar_volume::HeldDrive;
 
@@ -69,7 +69,7 @@ pub async fn check_distinct(drives: Vec<Named>) -> Result<(), ApiError> {
 pub async fn ask_drives<T: Send + 'static>(
     look: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
-    let no_answer = |why: &str| ApiError::new(ErrorKind::Unavailable, "drive", why);
+    let no_answer = |why: &str| ApiError::new(ErrorCode::DriveHangs, why);
     let found = apart("ask-drives", look).map_err(|_| {
         no_answer("no thread can be started to look at the drives: the process is at a limit")
     })?;
@@ -125,7 +125,7 @@ fn refusal(one: &Named, other: &Named, overlap: Overlap) -> Option<ApiError> {
                 format!("{lies}, and is written to with it: name one of them")
             }
         };
-        return Some(ApiError::new(ErrorKind::Invalid, "same_drive", message));
+        return Some(ApiError::new(ErrorCode::SameDrive, message));
     };
     let named = match overlap {
         _ if wanted.plain() == used.plain() => wanted.plain().to_owned(),
@@ -137,7 +137,7 @@ fn refusal(one: &Named, other: &Named, overlap: Overlap) -> Option<ApiError> {
         User::Spare(pool) => {
             let hint = format!("`ashlar pool spare remove {pool} {}` frees it", used.plain());
             let message = format!("{named} is a spare of pool '{pool}'");
-            ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint)
+            ApiError::new(ErrorCode::IsSpare, message).with_hint(hint)
         }
     })
 }

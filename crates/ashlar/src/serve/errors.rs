@@ -1,20 +1,21 @@
 //! What the API answers when the node refuses.
 
-use ErrorKind::{Conflict, Invalid, NotFound, Unavailable};
 use NodeError::{
     BeingErased, Capacity, Drive, DriveOfPool, FailDrive, Gone, Grow, InUseElsewhere, Levels,
     LostByPool, NoAnswer, NoZstd, OlderCopy, OpeningStopped, OverPromised, RemoveDrive,
     ReplaceDrive, Shrinks, ShrinksProtected, Stopped, Trim, WipesProtected,
 };
 use ashlar_block::{Cause, IoError};
-use ashlar_control::{ApiError, ErrorKind};
-use ashlar_store::{CapacityError, CreateError, OpenError, RenameError};
+use ashlar_control::{ApiError, ErrorCode as Code};
+use ashlar_store::{
+    AddError, CapacityError, CreateError, FailError, Failure, OpenError, RejoinError, RemoveError,
+    RenameError,
+};
 use ashlar_volume::NodeError;
 
 /// The answer to a refusal of the node.
 pub fn api_error(error: NodeError) -> ApiError {
-    let (kind, code) = classify(&error);
-    let answer = ApiError::new(kind, code, message(&error));
+    let answer = ApiError::new(classify(&error), message(&error));
     match hint(&error) {
         Some(hint) => answer.with_hint(hint),
         None => answer,
@@ -29,104 +30,136 @@ fn message(error: &NodeError) -> String {
     }
 }
 
-fn classify(error: &NodeError) -> (ErrorKind, &'static str) {
+fn classify(error: &NodeError) -> Code {
     match error {
         NodeError::Io(error) => of_io(error),
-        NodeError::NoSuchPool(_) => (NotFound, "no_such_pool"),
-        NodeError::NoSuchVolume { .. } => (NotFound, "no_such_volume"),
-        NodeError::PoolExists(_) => (Conflict, "pool_exists"),
+        NodeError::NoSuchPool(_) => Code::NoSuchPool,
+        NodeError::NoSuchVolume { .. } => Code::NoSuchVolume,
+        NodeError::PoolExists(_) => Code::PoolExists,
         NodeError::RenamePool { error, .. } => classify_rename(error),
-        NodeError::VolumeExists { .. } => (Conflict, "volume_exists"),
-        NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => (Invalid, "invalid_name"),
-        NodeError::PoolName(..) => (Conflict, "invalid_name"),
-        Drive(_) | NoAnswer(_) | OlderCopy(_) => (Conflict, "drive"),
-        NodeError::SameDrive(..) => (Invalid, "same_drive"),
+        NodeError::VolumeExists { .. } => Code::VolumeExists,
+        NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => Code::InvalidName,
+        NodeError::PoolName(..) => Code::InvalidName,
+        Drive(_) | OlderCopy(_) => Code::DriveUnusable,
+        NoAnswer(_) => Code::DriveHangs,
+        NodeError::SameDrive(..) => Code::SameDrive,
         BeingErased { .. } | DriveOfPool { .. } | LostByPool { .. } | InUseElsewhere { .. } => {
-            (Conflict, "drive_in_use")
+            Code::DriveInUse
         }
-        NodeError::Holds { .. } => (Conflict, "drive_holds_data"),
-        NodeError::NoDrives => (Invalid, "no_drives"),
-        NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => (NotFound, "no_members"),
-        NodeError::SeveralPools { .. } => (Invalid, "several_pools"),
-        NodeError::Create(_) | NodeError::CreateDrive { .. } => (Invalid, "cannot_create"),
-        NodeError::NoSuchDrive { .. } => (NotFound, "no_such_drive"),
-        FailDrive { .. } | RemoveDrive { .. } | ReplaceDrive { .. } => (Conflict, of_drive(error)),
-        NodeError::ReturnDrive(_) | NodeError::NotLost { .. } => (Conflict, "cannot_return"),
-        NodeError::Whereabouts(_) => (Invalid, "whereabouts"),
-        NodeError::AddDrive { .. } => (Invalid, "cannot_add"),
-        NodeError::Taken { .. } => (Conflict, "pool_in_use"),
-        NodeError::Open { error, .. } => (Conflict, code_of_open(error)),
+        NodeError::Holds { .. } => Code::DriveHoldsData,
+        NodeError::NoDrives => Code::NoDrives,
+        NodeError::NoMembers { .. } | NodeError::NoneThere { .. } => Code::NoMembers,
+        NodeError::SeveralPools { .. } => Code::SeveralPools,
+        NodeError::Create(error) | NodeError::CreateDrive { error, .. } => of_create(error),
+        NodeError::NoSuchDrive { .. } => Code::NoSuchDrive,
+        FailDrive { .. } | RemoveDrive { .. } | ReplaceDrive { .. } => of_member(error),
+        NodeError::ReturnDrive(error) => of_return(error),
+        NodeError::NotLost { .. } => Code::CannotReturn,
+        NodeError::Whereabouts(_) => Code::DrivePathUnknown,
+        NodeError::AddDrive { error, .. } => of_add(error),
+        NodeError::Taken { .. } => Code::PoolInUse,
+        NodeError::Open { error, .. } => code_of_open(error),
         Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
-        Shrinks { .. } => (Conflict, "shrinks"),
-        NodeError::Size(_) => (Invalid, "invalid_size"),
-        NoZstd { .. } => (Conflict, "no_zstd"),
-        ShrinksProtected { .. } | WipesProtected { .. } => (Conflict, "write_protected"),
-        NodeError::ReadOnly { .. } => (Unavailable, "pool_read_only"),
-        NodeError::AtomicAbove { .. } => (Invalid, "invalid_atomic"),
-        NodeError::Access { .. } => (Conflict, "cannot_change_access"),
-        NodeError::TooManyHosts => (Invalid, "too_many_hosts"),
-        NodeError::NoNumber => (Conflict, "no_namespace_number"),
-        Stopped { .. } | Gone(_) | OpeningStopped { .. } => (Unavailable, code_of_end(error)),
+        // Whoever was asked has seen the volume when it was smaller.
+        Shrinks { .. } => Code::ConfirmationNeeded,
+        NodeError::Size(_) => Code::InvalidSize,
+        NoZstd { .. } => Code::NoZstd,
+        ShrinksProtected { .. } | WipesProtected { .. } => Code::WriteProtected,
+        NodeError::ReadOnly { .. } => Code::PoolReadOnly,
+        NodeError::AtomicAbove { .. } => Code::InvalidAtomic,
+        NodeError::Access { .. } => Code::CannotChangeAccess,
+        NodeError::TooManyHosts => Code::TooManyHosts,
+        NodeError::NoNumber => Code::NoNamespaceNumber,
+        Stopped { .. } | Gone(_) | OpeningStopped { .. } => code_of_end(error),
     }
 }
 
-fn of_drive(error: &NodeError) -> &'static str {
+fn of_create(error: &CreateError) -> Code {
     match error {
-        FailDrive { .. } => "cannot_fail",
-        RemoveDrive { .. } => "cannot_remove",
-        _ => "cannot_replace",
+        CreateError::Drive { error: Failure::Silent { .. }, .. } => Code::DriveHangs,
+        CreateError::Drive { .. } | CreateError::FileSystemFull | CreateError::Checkpoint(_) => {
+            Code::DriveUnusable
+        }
+        _ => Code::CannotCreate,
     }
 }
 
-fn of_capacity(error: &CapacityError) -> (ErrorKind, &'static str) {
+fn of_add(error: &AddError) -> Code {
+    match error {
+        AddError::NoAnswer => Code::DriveHangs,
+        AddError::Drive(_) => Code::DriveUnusable,
+        AddError::Pool(error) | AddError::Unsettled { error, .. } => of_io(error),
+        _ => Code::CannotAdd,
+    }
+}
+
+fn of_return(error: &RejoinError) -> Code {
+    match error {
+        RejoinError::NoAnswer(_) => Code::DriveHangs,
+        RejoinError::InUse { .. } => Code::DriveInUse,
+        RejoinError::Add(error) => of_add(error),
+        _ => Code::CannotReturn,
+    }
+}
+
+fn of_member(error: &NodeError) -> Code {
+    match error {
+        FailDrive { error: FailError::Pool(error), .. }
+        | RemoveDrive { error: RemoveError::Pool(error), .. } => of_io(error),
+        FailDrive { .. } => Code::CannotFail,
+        RemoveDrive { .. } => Code::CannotRemove,
+        _ => Code::CannotReplace,
+    }
+}
+
+fn of_capacity(error: &CapacityError) -> Code {
     match error {
         CapacityError::BelowProvisioned { .. } | CapacityError::AboveMax { .. } => {
-            (Invalid, "invalid_capacity")
+            Code::InvalidCapacity
         }
-        CapacityError::BelowPromised { .. } => (Conflict, "below_promised"),
-        CapacityError::Unsafe { .. } => (Conflict, "capacity_not_safe"),
+        CapacityError::BelowPromised { .. } => Code::BelowPromised,
+        CapacityError::Unsafe { .. } => Code::CapacityNotSafe,
         CapacityError::Pool(error) => of_io(error),
     }
 }
 
-fn of_room(error: &NodeError) -> (ErrorKind, &'static str) {
+fn of_room(error: &NodeError) -> Code {
     match error {
         Capacity { error, .. } => of_capacity(error),
-        OverPromised { .. } => (Conflict, "over_promised"),
-        Grow(_) => (Conflict, "cannot_grow"),
-        Levels(_) => (Invalid, "invalid_setting"),
-        _ => (Conflict, "no_drive_discards"),
+        OverPromised { .. } => Code::OverPromised,
+        Grow(_) => Code::CannotGrow,
+        Levels(_) => Code::InvalidSetting,
+        _ => Code::NoDriveDiscards,
     }
 }
 
-fn code_of_end(error: &NodeError) -> &'static str {
-    if matches!(error, Stopped { .. }) { "pool_stopped" } else { "stopping" }
+fn code_of_end(error: &NodeError) -> Code {
+    if matches!(error, Stopped { .. }) { Code::PoolStopped } else { Code::Stopping }
 }
 
-fn code_of_open(error: &OpenError) -> &'static str {
+fn code_of_open(error: &OpenError) -> Code {
     match error {
-        OpenError::InUse { .. } | OpenError::Unsure => "pool_in_use",
-        _ => "cannot_open",
+        OpenError::InUse { .. } | OpenError::Unsure => Code::PoolInUse,
+        _ => Code::CannotOpen,
     }
 }
 
-fn of_io(error: &IoError) -> (ErrorKind, &'static str) {
+fn of_io(error: &IoError) -> Code {
     match error.cause {
-        Cause::Internal => (ErrorKind::Internal, "internal"),
-        Cause::OutOfRange => (ErrorKind::Invalid, "invalid_size"),
-        Cause::Formatting => (ErrorKind::Conflict, "volume_formatting"),
-        Cause::Sanitizing | Cause::SanitizeFailed => (ErrorKind::Conflict, "volume_sanitizing"),
-        Cause::NoSuchVolume => (ErrorKind::NotFound, "no_such_volume"),
-        _ => (ErrorKind::Unavailable, "pool_failed"),
+        Cause::Internal => Code::Internal,
+        Cause::OutOfRange => Code::InvalidSize,
+        Cause::Formatting => Code::VolumeFormatting,
+        Cause::Sanitizing | Cause::SanitizeFailed => Code::VolumeSanitizing,
+        Cause::NoSuchVolume => Code::NoSuchVolume,
+        Cause::CapacityExceeded => Code::NoRoom,
+        _ => Code::PoolFailed,
     }
 }
 
-fn classify_rename(error: &RenameError) -> (ErrorKind, &'static str) {
+fn classify_rename(error: &RenameError) -> Code {
     match error {
-        RenameError::Name(_) => (ErrorKind::Invalid, "invalid_name"),
-        RenameError::Pool(_) | RenameError::NotWritten | RenameError::Unsure => {
-            (ErrorKind::Unavailable, "pool_failed")
-        }
+        RenameError::Name(_) => Code::InvalidName,
+        RenameError::Pool(_) | RenameError::NotWritten | RenameError::Unsure => Code::PoolFailed,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ashlar_control::{ApiError, ErrorKind, Warning};
+use ashlar_control::{ApiError, ErrorCode, Warning};
 use ashlar_node::name_the_same;
 use ashlar_volume::{Opening, OpeningStage, PoolRecord};
 
@@ -295,8 +295,7 @@ fn not_open_yet(pool: &PoolState) -> NotOpen {
 }
 
 fn not_remembered(what: &str, error: &WriteError) -> ApiError {
-    let refusal =
-        ApiError::new(ErrorKind::Unavailable, "state_not_written", format!("{what}: {error}"));
+    let refusal = ApiError::new(ErrorCode::StateNotWritten, format!("{what}: {error}"));
     refusal.with_hint(error.way_out())
 }
 

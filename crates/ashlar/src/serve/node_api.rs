@@ -9,9 +9,7 @@ use ashlar_control::types::{
     ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
     RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
-use ashlar_control::{
-    Answer, ApiError, Consent, ErrorKind, HostVisits, NodeApi, SharedHostNqn, Warning,
-};
+use ashlar_control::{Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning};
 use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport, SubsystemInfo};
@@ -26,6 +24,7 @@ use super::health::Healths;
 use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
+use super::turns::{Over, Turns};
 use super::{Config, convert};
 pub use namespaces::Remembered;
 use opening::Openers;
@@ -55,9 +54,8 @@ pub struct ServedNode {
 struct Shared {
     node: MachineNode,
     target: Target,
-    /// Held over every change to the pools, so that one follows another. Whoever only looks does
-    /// not wait.
-    changing: tokio::sync::Mutex<()>,
+    /// Kept over every change to the pools, so that one follows another.
+    changing: Turns,
     /// Held while it is noted what a pool consists of, by those as well who change nothing of that.
     remembering: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
@@ -102,7 +100,7 @@ impl ServedNode {
         let shared = Shared {
             node,
             target,
-            changing: tokio::sync::Mutex::default(),
+            changing: Turns::default(),
             remembering: tokio::sync::Mutex::default(),
             memory: Mutex::new(memory),
             remembered: Mutex::new(remembered),
@@ -173,10 +171,9 @@ impl ServedNode {
         &self.shared.nqn
     }
 
-    /// Waits for the change to the pools that is under way, and keeps others from beginning while
-    /// the guard lives.
-    pub async fn end_changes(&self) -> impl Drop + use<'_> {
-        self.shared.changing.lock().await
+    /// Lets no change to the pools begin any more, and waits for the one that is under way.
+    pub async fn end_changes(&self) {
+        self.shared.changing.end().await;
     }
 
     /// Runs a change to its end, also when the client that asked for it has gone: what is half done
@@ -186,12 +183,8 @@ impl ServedNode {
         F: Future<Output = Result<T, ApiError>> + Send + 'static,
     {
         let change = change(self.shared.clone());
-        Box::pin(async move { tokio::spawn(change).await.unwrap_or_else(|_| Err(stopping())) })
+        Box::pin(async move { tokio::spawn(change).await.unwrap_or_else(|_| Err(Over.into())) })
     }
-}
-
-fn stopping() -> ApiError {
-    ApiError::new(ErrorKind::Unavailable, "stopping", "the daemon is stopping")
 }
 
 impl Shared {

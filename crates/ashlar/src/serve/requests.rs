@@ -11,7 +11,7 @@ use ashlar_block::check_name;
 use ashlar_control::types::{
     ChangePool, CreatePool, CreateVolume, NameHosts, SCRUB_INTERVAL_SECONDS_MAX, SetCapacity,
 };
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, ErrorCode};
 use ashlar_drive::DriveSpec;
 use ashlar_node::identity;
 use ashlar_raid::Level;
@@ -30,21 +30,22 @@ const EXAMPLE_END: &str = "uuid:HOST";
 /// Chunk sizes that the format has.
 const CHUNK_BYTES: std::ops::RangeInclusive<u32> = 64 << 10..=64 << 20;
 
-fn invalid(code: &str, why: impl ToString) -> ApiError {
-    ApiError::new(ErrorKind::Invalid, code, why.to_string())
+fn refused(code: ErrorCode, why: impl ToString) -> ApiError {
+    ApiError::new(code, why.to_string())
 }
 
 /// What pool is to be made.
 pub fn new_pool(request: &CreatePool) -> Result<NewPool, ApiError> {
-    check_name(&request.name).map_err(|error| invalid("invalid_name", error))?;
-    let level: Level = request.level.parse().map_err(|error| invalid("invalid_level", error))?;
+    check_name(&request.name).map_err(|error| refused(ErrorCode::InvalidName, error))?;
+    let level: Level =
+        request.level.parse().map_err(|error| refused(ErrorCode::InvalidLevel, error))?;
     if let Some(bytes) = request.chunk_bytes
         && (!bytes.is_power_of_two() || !CHUNK_BYTES.contains(&bytes))
     {
         let why = format!(
             "a chunk of {bytes} bytes cannot be: choose a power of two from 64KiB to 64MiB"
         );
-        return Err(invalid("invalid_chunk", why));
+        return Err(refused(ErrorCode::InvalidChunk, why));
     }
     Ok(NewPool {
         name: request.name.clone(),
@@ -62,7 +63,7 @@ const IO_TIMEOUT_SECONDS: RangeInclusive<u64> = 2..=3600;
 
 /// What is to change of a pool's settings.
 pub fn settings(request: ChangePool) -> Result<SettingsChange, ApiError> {
-    check_settings(&request).map_err(|why| invalid("invalid_setting", why))?;
+    check_settings(&request).map_err(|why| refused(ErrorCode::InvalidSetting, why))?;
     let ChangePool {
         recon_prio_percent,
         recon_p99_us,
@@ -98,10 +99,10 @@ pub fn capacity(request: &SetCapacity) -> Result<WantedCapacity, ApiError> {
     match (request.formatted_bytes, &request.factor) {
         (Some(bytes), None) => Ok(WantedCapacity::Bytes(bytes)),
         (None, Some(factor)) => {
-            let factor = factor.parse().map_err(|error| invalid("invalid_capacity", error));
+            let factor = factor.parse().map_err(|error| refused(ErrorCode::InvalidCapacity, error));
             factor.map(WantedCapacity::Times)
         }
-        _ => Err(invalid("invalid_capacity", "give either formatted_bytes or factor")),
+        _ => Err(refused(ErrorCode::InvalidCapacity, "give either formatted_bytes or factor")),
     }
 }
 
@@ -140,15 +141,15 @@ fn check_settings(request: &ChangePool) -> Result<(), String> {
 
 /// What hosts are to be told of the atomicity of writes.
 pub fn atomic(bytes: u64) -> Result<AtomicWrites, ApiError> {
-    AtomicWrites::new(bytes).map_err(|error| invalid("invalid_atomic", error))
+    AtomicWrites::new(bytes).map_err(|error| refused(ErrorCode::InvalidAtomic, error))
 }
 
 /// What volume is to be made.
 pub fn new_volume(request: &CreateVolume) -> Result<NewVolume, ApiError> {
-    let name = request.name.parse().map_err(|error| invalid("invalid_name", error))?;
+    let name = request.name.parse().map_err(|error| refused(ErrorCode::InvalidName, error))?;
     if !matches!(request.lba_bytes, 512 | 4096) {
         let why = format!("sectors of {} bytes cannot be: choose 512 or 4096", request.lba_bytes);
-        return Err(invalid("invalid_lba_size", why));
+        return Err(refused(ErrorCode::InvalidLbaSize, why));
     }
     let access = access(&request.allow)?;
     Ok(NewVolume {
@@ -162,7 +163,7 @@ pub fn new_volume(request: &CreateVolume) -> Result<NewVolume, ApiError> {
 
 /// How a volume's blocks are to be stored.
 pub fn compression(text: &str) -> Result<Compression, ApiError> {
-    text.parse().map_err(|error| invalid("invalid_compression", error))
+    text.parse().map_err(|error| refused(ErrorCode::InvalidCompression, error))
 }
 
 fn access(allow: &[String]) -> Result<AccessList, ApiError> {
@@ -176,7 +177,7 @@ fn access(allow: &[String]) -> Result<AccessList, ApiError> {
                     "{} hosts are more than an access list has room for ({HOSTS_MAX})",
                     hosts.len()
                 );
-                return Err(invalid("too_many_hosts", why));
+                return Err(refused(ErrorCode::TooManyHosts, why));
             }
             Ok(AccessList::Allow(hosts))
         }
@@ -190,11 +191,11 @@ fn hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
             1 => format!("'{word}' says nothing here: name the NQN of a host (nqn.…)"),
             _ => format!("'{word}' was given with other hosts: give it alone"),
         };
-        return Err(invalid("invalid_host", why));
+        return Err(refused(ErrorCode::InvalidHost, why));
     }
     names
         .iter()
-        .map(|name| HostNqn::new(name).map_err(|error| invalid("invalid_host", error)))
+        .map(|name| HostNqn::new(name).map_err(|error| refused(ErrorCode::InvalidHost, error)))
         .collect()
 }
 
@@ -204,16 +205,16 @@ fn allowed_hosts(names: &[String]) -> Result<Vec<HostNqn>, ApiError> {
         return hosts(names);
     };
     let why = format!("'{name}' is the example of a name, not the NQN of a host");
-    Err(invalid("invalid_host", why)
+    Err(refused(ErrorCode::InvalidHost, why)
         .with_hint("on the host, `cat /etc/nvme/hostnqn` prints its NQN"))
 }
 
 /// Who may see a volume, in addition or alone.
 pub fn allow(request: &NameHosts) -> Result<AccessChange, ApiError> {
     match request.hosts.as_slice() {
-        [] => Err(invalid("invalid_host", "no host was given: name its NQN, or any")),
-        [one] if one == ANY && request.only => Err(invalid(
-            "invalid_host",
+        [] => Err(refused(ErrorCode::InvalidHost, "no host was given: name its NQN, or any")),
+        [one] if one == ANY && request.only => Err(refused(
+            ErrorCode::InvalidHost,
             "any is every host: there are none besides to take away, so leave only out",
         )),
         [one] if one == ANY => Ok(AccessChange::AllowAny),
@@ -226,9 +227,9 @@ pub fn allow(request: &NameHosts) -> Result<AccessChange, ApiError> {
 pub fn deny(request: &NameHosts) -> Result<AccessChange, ApiError> {
     match request.hosts.as_slice() {
         _ if request.only => {
-            Err(invalid("invalid_host", "only is a word to allow hosts, not to deny them"))
+            Err(refused(ErrorCode::InvalidHost, "only is a word to allow hosts, not to deny them"))
         }
-        [] => Err(invalid("invalid_host", "no host was given: name its NQN, any or all")),
+        [] => Err(refused(ErrorCode::InvalidHost, "no host was given: name its NQN, any or all")),
         [one] if one == ALL => Ok(AccessChange::DenyAll),
         [one] if one == ANY => Ok(AccessChange::DenyAny),
         names => hosts(names).map(AccessChange::Deny),
@@ -265,16 +266,20 @@ pub fn expand_directories(drives: &[String]) -> Result<(Vec<String>, bool), ApiE
 pub fn no_members(directories: &[String], unreadable: &[String]) -> ApiError {
     let why =
         if unreadable.is_empty() { String::new() } else { format!(" ({})", unreadable.join("; ")) };
-    invalid(
-        "no_members",
+    refused(
+        ErrorCode::NoMembers,
         format!("no unused drive of a pool is in {}{why}", directories.join(", ")),
     )
 }
 
 fn drives_in(directory: &Path) -> Result<Vec<String>, ApiError> {
     use std::os::unix::fs::FileTypeExt;
-    let failed =
-        |error| invalid("directory", format!("cannot look into {}: {error}", directory.display()));
+    let failed = |error| {
+        refused(
+            ErrorCode::DirectoryUnreadable,
+            format!("cannot look into {}: {error}", directory.display()),
+        )
+    };
     let entries = fs::read_dir(directory).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();

@@ -17,7 +17,10 @@ fn the_api_describes_itself_and_refuses_in_one_shape() {
     let document = place.get("/api/v1/openapi.json");
     assert_says(&document, &["200 OK", "/api/v1/pools/{pool}", "\"openapi\"", "\"confirm\""]);
     assert_says(&place.get("/api/v1/version"), &["200 OK", env!("CARGO_PKG_VERSION")]);
-    assert_says(&place.get("/api/v1/pools/none"), &["404", "\"code\":\"no_such_pool\"", "message"]);
+    assert_says(
+        &place.get("/api/v1/pools/none"),
+        &["404", "\"code\":\"no_such_pool\"", "application/problem+json", "\"detail\""],
+    );
     assert_says(&place.get("/api/v1/frobnicate"), &["404", "unknown_path", "openapi.json"]);
     assert_says(&place.get("/api/v1/pools/%ff"), &["400", "invalid_request"]);
 }

@@ -90,11 +90,10 @@ fn a_state_directory_that_another_machine_has_used_is_an_event_with_both() {
     place.start().terminate();
     let file = place.path("node.toml");
     let text = fs::read_to_string(&file).expect("a state");
-    let is_moved = |place: &Place| {
-        let events = place.json(&["events"]);
-        let moved =
-            events.as_array().expect("events").iter().find(|event| event["kind"] == "node_moved");
-        moved.map(|event| event["message"].as_str().expect("a text").to_owned())
+    let moved = |place: &Place| -> Vec<String> {
+        let events = place.json(&["events", "--kind", "node_moved"]);
+        let messages = events.as_array().expect("events").iter().map(|event| &event["message"]);
+        messages.map(|message| message.as_str().expect("a text").to_owned()).collect()
     };
     // As if the directory had been copied from a machine of that identity.
     let mut state: toml::Table = text.parse().expect("a table");
@@ -111,7 +110,7 @@ fn a_state_directory_that_another_machine_has_used_is_an_event_with_both() {
     machine.insert("name".to_owned(), "elsewhere".into());
     fs::write(&file, state.to_string()).expect("room");
     let daemon = place.start();
-    let said = is_moved(&place).expect("it is told");
+    let said = moved(&place).pop().expect("it is told");
     let status = place.json(&["status"]);
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let (nqn, serial) = (
@@ -123,5 +122,5 @@ fn a_state_directory_that_another_machine_has_used_is_an_event_with_both() {
     }
     daemon.terminate();
     let _daemon = place.start();
-    assert_eq!(is_moved(&place), None, "it is remembered where it is now");
+    assert_eq!(moved(&place), [said], "it is remembered where it is now");
 }

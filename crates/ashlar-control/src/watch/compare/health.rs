@@ -1,6 +1,7 @@
 //! What drives have begun to warn of, and what is over.
 
 use super::about_drive;
+use crate::events::EventKind::{self, DriveFailing, DriveWarningEnded};
 use crate::types::{DriveWarning, Happening, Pool, PoolDrive, Severity};
 
 /// A warning is told of once, and again when it becomes worse or better.
@@ -25,15 +26,16 @@ pub(super) fn happenings(
 }
 
 fn begun(pool: &Pool, drive: &PoolDrive, warning: &DriveWarning) -> Happening {
-    let message = format!("{} of pool '{}': {}", drive.name, pool.name, warning.message);
-    let kind = format!("drive_{}", warning.kind);
-    told(about_drive(pool, drive, warning.severity, &kind, message), warning)
+    let message = format!("{} of pool '{}'", drive.name, pool.name);
+    let kind = EventKind::of_word(&format!("drive_{}", warning.kind)).unwrap_or(DriveFailing);
+    let happening = about_drive(pool, drive, warning.severity, kind, message);
+    told(happening.because(Some(&warning.message)), warning)
 }
 
 fn over(pool: &Pool, drive: &PoolDrive, warning: &DriveWarning) -> Happening {
     let kind = warning.kind.replace('_', " ");
     let message = format!("{} of pool '{}' is no longer warned of: {kind}", drive.name, pool.name);
-    told(about_drive(pool, drive, Severity::Info, "drive_warning_ended", message), warning)
+    told(about_drive(pool, drive, Severity::Info, DriveWarningEnded, message), warning)
 }
 
 fn told(happening: Happening, warning: &DriveWarning) -> Happening {

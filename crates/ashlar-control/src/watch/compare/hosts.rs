@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::events::EventKind::{
+    self, HostConnected, HostDisconnected, HostNqnShared, HostReconnected,
+};
 use crate::node_api::{HostVisits, SharedHostNqn};
 use crate::types::{Happening, Host, Severity};
 use crate::watch::Seen;
@@ -9,23 +12,21 @@ use crate::watch::Seen;
 /// Events about hosts of one look: many that come and go do not push everything else out of the
 /// log.
 const EVENTS_MAX: usize = 16;
-const CONNECTED: &str = "host_connected";
-const DISCONNECTED: &str = "host_disconnected";
 const GONE: &str = "has no connection any more";
 
 /// What has happened from `before` to `now`, at most [`EVENTS_MAX`] and how many more.
 pub(super) fn happenings(before: &Seen, now: &Seen) -> Vec<Happening> {
     let (old, new) = (names(&before.hosts), names(&now.hosts));
-    let gone = old.difference(&new).map(|nqn| about(nqn, DISCONNECTED, GONE));
-    let come = new.difference(&old).map(|nqn| about(nqn, CONNECTED, "is connected"));
+    let gone = old.difference(&new).map(|nqn| about(nqn, HostDisconnected, GONE));
+    let come = new.difference(&old).map(|nqn| about(nqn, HostConnected, "is connected"));
     let visits = now.visits.iter().filter(|visit| visit.disconnects > 0);
     let between = visits.flat_map(|visit| {
         let nqn = visit.nqn.as_str();
         match (old.contains(nqn), new.contains(nqn)) {
             (false, false) => {
-                vec![about(nqn, CONNECTED, &visited(visit)), about(nqn, DISCONNECTED, GONE)]
+                vec![about(nqn, HostConnected, &visited(visit)), about(nqn, HostDisconnected, GONE)]
             }
-            (true, true) => vec![about(nqn, "host_reconnected", &reconnected(visit))],
+            (true, true) => vec![about(nqn, HostReconnected, &reconnected(visit))],
             // Told of as gone or come.
             _ => Vec::new(),
         }
@@ -46,7 +47,7 @@ fn shared_names(before: &Seen, now: &Seen) -> Vec<Happening> {
              {second_id}. Each sees the volumes of the other and may destroy what it holds: give one of them a name of \
              its own (/etc/nvme/hostnqn)"
         );
-        let happening = Happening::new(Severity::Warning, "host_nqn_shared", message);
+        let happening = Happening::new(Severity::Warning, HostNqnShared, message);
         Happening { host: Some(nqn.clone()), ..happening }
     };
     now.shared_nqns.iter().filter(is_new).take(EVENTS_MAX).map(tell).collect()
@@ -56,7 +57,7 @@ fn names(hosts: &[Host]) -> BTreeSet<&str> {
     hosts.iter().filter(|host| host.kind == "io").map(|host| host.nqn.as_str()).collect()
 }
 
-fn about(nqn: &str, kind: &str, how: &str) -> Happening {
+fn about(nqn: &str, kind: EventKind, how: &str) -> Happening {
     let message = format!("host {nqn} {how}");
     Happening { host: Some(nqn.to_owned()), ..Happening::new(Severity::Info, kind, message) }
 }
@@ -80,7 +81,7 @@ fn bounded(mut all: Vec<Happening>) -> Vec<Happening> {
         let more = all.len() - EVENTS_MAX;
         all.truncate(EVENTS_MAX);
         let message = format!("{more} more hosts have come or gone");
-        all.push(Happening::new(Severity::Info, "hosts", message));
+        all.push(Happening::new(Severity::Info, EventKind::Hosts, message));
     }
     all
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use ashlar_block::{BLOCK_BYTES, Nanos, SECTOR_BYTES, World};
+use ashlar_block::{BLOCK_BYTES, SECTOR_BYTES, World};
 use ashlar_format::catalog::Usage;
 use ashlar_format::ids::{Family, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, SLOT_BYTES, SegmentId};
@@ -150,8 +150,11 @@ impl<W: World> Pool<W> {
     /// What was equal when it was compared is equal at the end, and what differed differs by as
     /// much: every change in between is a change of both counts, in one turn. Sums are compared in
     /// one turn, with a million segments in some 50 ms.
-    pub(super) async fn compare_some(&self, begun: Nanos) {
+    pub(super) async fn compare_some(&self) {
         let pages = self.listed_pages().await;
+        // The list is made anew in each step, as upkeep changes pages in between. It takes longer
+        // than a step where pages are many, and has to be worth it.
+        let begun = self.world.now();
         loop {
             let is_over = {
                 let mut pass = self.jobs.verify.pass.borrow_mut();

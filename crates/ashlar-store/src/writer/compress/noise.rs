@@ -34,8 +34,8 @@ const GLANCE_VALUES_MIN: u32 = 24;
 
 /// Blocks of noise in a row after which a glance is enough.
 const STREAK_BLOCKS: u32 = 64;
-/// One in so many is looked at all the same. The number is odd, so that no block of a record of
-/// several is looked at alone.
+/// One in so many is looked at all the same. The number is odd, so that looks come to each block of
+/// a record of 16 in turn.
 const LOOK_BLOCKS: u32 = 17;
 
 /// Slots of the table that tells whether the beginning of a line has been there before.

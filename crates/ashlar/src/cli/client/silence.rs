@@ -1,11 +1,10 @@
 //! What is said of a daemon that does not answer: who it is, what keeps it from that, and the way
 //! out.
 
+use std::fmt::Display;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use ashlar_control::ErrorBody;
 use humantime::format_duration;
 use tokio::net::UnixStream;
 
@@ -67,25 +66,30 @@ pub enum Asked {
     Change,
 }
 
-/// The error when whoever listens at `socket` has not answered for so long.
+/// The error when whoever listens at `place` has not answered for so long.
 pub fn no_answer(
-    socket: &Path,
+    place: &dyn Display,
     listener: Option<Listener>,
     waited: Duration,
     asked: Asked,
 ) -> Refused {
-    refusal(socket, listener.map(Listener::process).as_ref(), waited, asked)
+    refusal(place, listener.map(Listener::process).as_ref(), waited, asked)
 }
 
-fn refusal(socket: &Path, process: Option<&Process>, waited: Duration, asked: Asked) -> Refused {
+fn refusal(
+    place: &dyn Display,
+    process: Option<&Process>,
+    waited: Duration,
+    asked: Asked,
+) -> Refused {
     let who = match process {
         Some(Process { pid, name: Some(name), .. }) => format!(", process {pid} ({name}),"),
         Some(Process { pid, name: None, .. }) => format!(", process {pid},"),
         None => String::new(),
     };
-    let (socket, waited) = (socket.display(), format_duration(waited));
-    let message = format!("the daemon at {socket}{who} has not answered for {waited}");
-    Refused(ErrorBody { code: CODE.to_owned(), message, hint: Some(way_out(process, asked)) })
+    let waited = format_duration(waited);
+    let detail = format!("the daemon at {place}{who} has not answered for {waited}");
+    Refused { code: CODE.to_owned(), detail, hint: Some(way_out(process, asked)) }
 }
 
 fn way_out(process: Option<&Process>, asked: Asked) -> String {

@@ -1,4 +1,4 @@
-use ashlar_control::types::{AfterLoss, Spare};
+use ashlar_control::types::{AfterLoss, Event, Spare};
 
 use super::*;
 

@@ -35,7 +35,7 @@ fn key(kind: PortalKind) -> &'static str {
 }
 
 /// An IPv4 address that is written as an IPv6 one is taken as what it is.
-fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
+pub(super) fn address(key: &str, text: &str) -> anyhow::Result<SocketAddr> {
     let hint = "write an IP address and a port, as in 192.0.2.10:4420, 0.0.0.0:4420 or [::]:4420";
     let mut address: SocketAddr =
         text.parse().with_context(|| format!("{key}: '{text}' is not an address: {hint}"))?;

@@ -6,7 +6,7 @@ fn held(spec: &str, is_lost: bool) -> Named {
 }
 
 fn said(one: &Named, other: &Named, overlap: Overlap) -> String {
-    refusal(one, other, overlap).map(|error| error.body.message).unwrap_or_default()
+    refusal(one, other, overlap).map(|error| error.detail).unwrap_or_default()
 }
 
 #[test]
@@ -70,11 +70,8 @@ async fn links_to_one_file_are_one_drive_and_other_files_are_not() {
     for other in ["link", "hard"] {
         let error =
             check_distinct(vec![named("1.img"), named("0.img"), named(other)]).await.unwrap_err();
-        assert_eq!(error.body.code, "same_drive");
-        assert!(
-            error.body.message.contains("0.img and") && error.body.message.contains(other),
-            "{error}"
-        );
+        assert_eq!(error.code, ErrorCode::SameDrive);
+        assert!(error.detail.contains("0.img and") && error.detail.contains(other), "{error}");
     }
 }
 
@@ -87,9 +84,9 @@ async fn a_file_that_is_still_to_be_made_is_one_drive_however_it_is_spelt() {
     check_distinct(vec![named("0.img"), named("1.img"), named("deeper/0.img")]).await.unwrap();
     for other in ["0.img", "./0.img", "deeper/../0.img"] {
         let error = check_distinct(vec![named("0.img"), named(other)]).await.unwrap_err();
-        assert_eq!(error.body.code, "same_drive");
+        assert_eq!(error.code, ErrorCode::SameDrive);
         assert!(
-            error.body.message.contains(&format!("and file:{}/{other} are", dir.path().display())),
+            error.detail.contains(&format!("and file:{}/{other} are", dir.path().display())),
             "{error}"
         );
     }

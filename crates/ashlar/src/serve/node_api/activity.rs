@@ -2,7 +2,7 @@
 
 use ashlar_block::is_uuid;
 use ashlar_control::types::{IoScope, IoStat, Latency};
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, ErrorCode};
 use ashlar_volume::Scope;
 
 use super::super::convert::activity as convert;
@@ -33,7 +33,7 @@ impl Shared {
         }
         let why = format!("there is no pool, volume or drive '{name}' here");
         let hint = "write POOL, POOL/VOLUME or POOL/DRIVE: `ashlar status` shows which there are";
-        ApiError::new(ErrorKind::NotFound, "no_such_name", why).with_hint(hint.to_owned())
+        ApiError::new(ErrorCode::NoSuchName, why).with_hint(hint.to_owned())
     }
 
     pub(super) async fn volume_latency(
@@ -71,6 +71,6 @@ impl Shared {
 /// What is said of a drive that the pool has not open: what it has done is not known.
 fn not_there(pool: &str, drive: &str) -> ApiError {
     let why = format!("drive '{drive}' of pool '{pool}' is not there");
-    ApiError::new(ErrorKind::Unavailable, "drive_absent", why)
+    ApiError::new(ErrorCode::DriveAbsent, why)
         .with_hint(format!("`ashlar pool show {pool}` shows how its drives are"))
 }

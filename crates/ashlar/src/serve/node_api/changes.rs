@@ -8,7 +8,7 @@ use ashlar_control::types::{
     ChangePool, CreatePool, FailDrive, ImportPool, NameDrive, Pool, RemoveDrive, RenamePool,
     ReplaceDrive, ReturnDrive, SetCapacity,
 };
-use ashlar_control::{ApiError, Consent, ErrorKind};
+use ashlar_control::{ApiError, Consent, ErrorCode};
 use ashlar_node::name_the_same;
 use ashlar_raid::Level;
 use ashlar_store::{DriveCondition, OpenPolicy};
@@ -34,7 +34,7 @@ const LEFT_OUT_MAX: usize = 16;
 impl Shared {
     pub(super) async fn create_pool(&self, request: CreatePool) -> Result<Pool, ApiError> {
         let new = requests::new_pool(&request)?;
-        let _changing = self.changing.lock().await;
+        let _changing = self.changing.next().await?;
         self.note_stops().await;
         if self.memory().unavailable_pool(&new.name).is_some() {
             return Err(api_error(NodeError::PoolExists(new.name)));
@@ -45,13 +45,25 @@ impl Shared {
         self.memory().check_remembers("Ashlar makes no pool now: no start would open it")?;
         let record =
             self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
-        if request.overcommit {
-            let change = SettingsChange { overcommit: Some(true), ..SettingsChange::default() };
-            self.node.set_pool(&record.name, change).await.map_err(api_error)?;
-        }
         let mut pool = self.remember(&record).await?;
+        if request.overcommit {
+            pool = self.overcommit(&record.name).await?;
+        }
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
         Ok(pool)
+    }
+
+    /// Lets volumes of a pool that was just made be promised more than is formatted.
+    async fn overcommit(&self, pool: &str) -> Result<Pool, ApiError> {
+        let change = SettingsChange { overcommit: Some(true), ..SettingsChange::default() };
+        let report = self.node.set_pool(pool, change).await.map_err(|error| {
+            let way_out = format!(
+                "the pool is made and serves, without overcommit: `ashlar pool set {pool} \
+                 overcommit=on` asks again"
+            );
+            api_error(error).with_hint(way_out)
+        })?;
+        Ok(self.pool(&report))
     }
 
     /// Opens a pool with the drives that are named. It is not opened by itself meanwhile.
@@ -63,7 +75,7 @@ impl Shared {
         {
             self.places_are_known(uuid).await;
         }
-        let _changing = self.changing.lock().await;
+        let _changing = self.changing.next().await?;
         self.note_stops().await;
         let by_itself = self.not_open_with(request.pool.as_deref(), &request.drives);
         for uuid in &by_itself {
@@ -192,7 +204,7 @@ impl Shared {
     }
 
     pub(super) async fn export_pool(&self, pool: String, consent: Consent) -> Result<(), ApiError> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.changing.next().await?;
         self.note_stops().await;
         let unavailable = self.memory().unavailable_pool(&pool).map(|pool| pool.uuid.clone());
         if let Some(uuid) = unavailable {
@@ -267,7 +279,7 @@ impl Shared {
         let uuid = report.status.uuid.to_string();
         if removal == Removal::Cancel {
             // Whoever replaces it may be about to note that a drive has come for it.
-            let _changing = self.changing.lock().await;
+            let _changing = self.changing.next().await?;
             self.memory().change_spares(&uuid, |spares| spares.stays(&member.to_string()));
         }
         tokio::spawn(self.clone().forget_removed(uuid));
@@ -371,7 +383,7 @@ impl Shared {
             if report.drives.iter().any(|drive| drive.status.condition == DriveCondition::Leaving) {
                 continue;
             }
-            let _changing = self.changing.lock().await;
+            let Ok(_changing) = self.changing.next().await else { return };
             let Ok(record) = self.node.record(&uuid).await else { return };
             self.remember_as_it_is(&record).await;
             return;
@@ -456,5 +468,5 @@ fn check_outlives(report: &PoolReport) -> Result<(), ApiError> {
     let message =
         format!("pool '{name}' has drives in memory, of which nothing is left once it is closed");
     let hint = format!("`ashlar pool destroy {name}` closes it, and all that it holds is lost");
-    Err(ApiError::new(ErrorKind::Conflict, "volatile", message).with_hint(hint))
+    Err(ApiError::new(ErrorCode::PoolInMemory, message).with_hint(hint))
 }

@@ -1,7 +1,7 @@
 //! Labels that are taken off drives, and given back.
 
 use ashlar_control::types::{DriveInfo, NameDrive};
-use ashlar_control::{ApiError, Consent, ErrorKind};
+use ashlar_control::{ApiError, Consent, ErrorCode};
 use ashlar_volume::{DriveContent, DriveReading, NodeError};
 
 use super::super::convert;
@@ -14,7 +14,7 @@ impl Shared {
         request: NameDrive,
         consent: Consent,
     ) -> Result<DriveInfo, ApiError> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.changing.next().await?;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
         let held = self.node.inspect_drive(request.drive.clone()).await.map_err(api_error)?;
@@ -31,7 +31,7 @@ impl Shared {
         request: NameDrive,
         consent: Consent,
     ) -> Result<DriveInfo, ApiError> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.changing.next().await?;
         self.check_no_spare([&request.drive])?;
         self.check_not_opening(std::slice::from_ref(&request.drive))?;
         let (held, label) =
@@ -50,7 +50,7 @@ fn check_label(held: &DriveReading, force: bool) -> Result<(), ApiError> {
         DriveContent::Blank => {
             let message =
                 format!("{spec} carries no label: it is free, and there is nothing to clear");
-            Err(ApiError::new(ErrorKind::Conflict, "no_label", message))
+            Err(ApiError::new(ErrorCode::NoLabel, message))
         }
         DriveContent::Foreign(what) if !force => {
             Err(api_error(NodeError::holds_foreign(spec, what)))

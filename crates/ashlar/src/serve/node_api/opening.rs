@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, ErrorCode};
 use ashlar_store::{OPEN_ANSWER_MAX, OpenError};
 use ashlar_volume::{KnownPool, NodeError, Opening, OpeningStage, PoolReport};
 use tokio::sync::watch;
@@ -248,7 +248,7 @@ impl Shared {
         pool: &str,
     ) -> Result<tokio::sync::MutexGuard<'_, ()>, ApiError> {
         self.check_available(pool).await?;
-        let changing = self.changing.lock().await;
+        let changing = self.changing.next().await?;
         self.why_not_open(pool).map_or(Ok(changing), |(name, why)| Err(not_open(&name, &why)))
     }
 
@@ -300,9 +300,7 @@ impl Shared {
                     "try again once it is open, or make this node forget it: `ashlar pool export \
                      {name}`"
                 );
-                return Err(
-                    ApiError::new(ErrorKind::Conflict, "pool_opening", message).with_hint(hint)
-                );
+                return Err(ApiError::new(ErrorCode::DriveInUse, message).with_hint(hint));
             }
         }
         Ok(())
@@ -355,19 +353,16 @@ fn leads_to(given: &str, spec: &str) -> bool {
 pub(super) fn not_open(name: &str, why: &NotOpen) -> ApiError {
     let message = format!("pool '{name}' is not open: {}", why.why());
     match why {
-        NotOpen::Opening(_) => ApiError::new(ErrorKind::Unavailable, "pool_opening", message)
-            .with_hint(format!(
-                "it opens by itself once they are there, or member_wait_seconds are over; `ashlar \
+        NotOpen::Opening(_) => ApiError::new(ErrorCode::PoolOpening, message).with_hint(format!(
+            "it opens by itself once they are there, or member_wait_seconds are over; `ashlar \
                  pool import {name} --degraded` opens it without them now"
-            )),
-        NotOpen::Unavailable(_) => {
-            ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message).with_hint(
-                "it opens by itself once enough of its drives are there; `ashlar pool export` \
+        )),
+        NotOpen::Unavailable(_) => ApiError::new(ErrorCode::PoolUnavailable, message).with_hint(
+            "it opens by itself once enough of its drives are there; `ashlar pool export` \
                  forgets it",
-            )
-        }
-        NotOpen::Stopped(_) => ApiError::new(ErrorKind::Unavailable, "pool_stopped", message),
-        NotOpen::Gone => ApiError::new(ErrorKind::Unavailable, "pool_unavailable", message),
+        ),
+        NotOpen::Stopped(_) => ApiError::new(ErrorCode::PoolStopped, message),
+        NotOpen::Gone => ApiError::new(ErrorCode::PoolUnavailable, message),
     }
 }
 

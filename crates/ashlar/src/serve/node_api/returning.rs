@@ -42,7 +42,7 @@ impl Shared {
         if report.status.taken_by.is_some() || !is_any {
             return;
         }
-        let _changing = self.changing.lock().await;
+        let Ok(_changing) = self.changing.next().await else { return };
         // Somebody may have brought it back meanwhile, or it is elsewhere by now.
         let Ok(report) = self.node.report(&uuid).await else { return };
         let found = self.found_drives(&uuid);
@@ -91,7 +91,7 @@ impl Shared {
                 tracing::warn!(pool, "enough of the pool's drives are back: it is open as before")
             }
             Err(error) => {
-                let why = error.body.message;
+                let why = error.detail;
                 if self.memory().returns.was_refused(it, why.clone(), true, Instant::now()) {
                     tracing::warn!(
                         pool,
@@ -130,7 +130,7 @@ impl Shared {
         if are_known {
             return;
         }
-        let _changing = self.changing.lock().await;
+        let Ok(_changing) = self.changing.next().await else { return };
         let Ok(record) = self.node.record(&uuid).await else { return };
         self.remember_as_it_is(&record).await;
     }

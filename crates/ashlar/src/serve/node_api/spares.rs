@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_control::types::{NameDrive, NameSpare, Pool};
-use ashlar_control::{ApiError, ErrorKind};
+use ashlar_control::{ApiError, ErrorCode};
 use ashlar_drive::Machine;
 use ashlar_node::name_the_same;
 use ashlar_store::DriveCondition;
@@ -51,7 +51,7 @@ impl Shared {
         let Some((drive, pool)) = drives.into_iter().find_map(pool_of) else { return Ok(()) };
         let message = format!("{drive} is a spare of pool '{pool}'");
         let hint = format!("`ashlar pool spare remove {pool} {drive}` frees it");
-        Err(ApiError::new(ErrorKind::Conflict, "is_spare", message).with_hint(hint))
+        Err(ApiError::new(ErrorCode::IsSpare, message).with_hint(hint))
     }
 
     /// Refuses drives that are one drive under two names, or lie on each other or on one that is in
@@ -83,7 +83,7 @@ impl Shared {
         let spec = self.memory().spare_of(&uuid, &request.drive).ok_or_else(|| {
             let message = format!("pool '{pool}' has no spare {}", request.drive);
             let hint = "`ashlar pool show` lists the spares of a pool";
-            ApiError::new(ErrorKind::NotFound, "no_such_spare", message).with_hint(hint)
+            ApiError::new(ErrorCode::NoSuchSpare, message).with_hint(hint)
         })?;
         self.memory().change_spares(&uuid, |spares| spares.remove(&spec));
         self.memory().spare_is_well(&spec);
@@ -105,7 +105,7 @@ impl Shared {
     /// remembered before it is a member: a daemon that is killed in between looks for it at its
     /// next start. That it cannot be remembered keeps no spare away.
     async fn take_spare(&self, uuid: &str) {
-        let _changing = self.changing.lock().await;
+        let Ok(_changing) = self.changing.next().await else { return };
         let Ok(report) = self.node.report(uuid).await else { return };
         let settled = self.settle_taking(uuid, &report).await;
         if settled.is_err() || report.status.halted.is_some() {
@@ -115,7 +115,7 @@ impl Shared {
         let lacking = Lacking { lost: &lost, is_reduced: report.status.is_reduced };
         let Some(taking) = self.memory().next_spare(uuid, lacking) else { return };
         if let Err(error) = self.check_is_still(uuid, &report.status.name, &taking.spec).await {
-            return self.refuse_spare(&report.status.name, taking.spec, error.body.message);
+            return self.refuse_spare(&report.status.name, taking.spec, error.detail);
         }
         let Taking { spec, lost } = taking.clone();
         self.memory().change_spares(uuid, |spares| spares.taking = Some(taking));
@@ -146,7 +146,7 @@ impl Shared {
         if is_gone(spec).await? {
             let message =
                 format!("{spec} is gone; the pool can take it once it is back. {forgets}");
-            return Err(ApiError::new(ErrorKind::Conflict, "drive", message));
+            return Err(ApiError::new(ErrorCode::DriveUnusable, message));
         }
         let what =
             if now.is_some() { "another drive than" } else { "nothing that can be told for" };
@@ -154,7 +154,7 @@ impl Shared {
             "{spec} leads to {what} the one that became a spare, so Ashlar leaves it alone. \
              {forgets}; `ashlar pool spare add` then adds the drive that you want as a spare"
         );
-        Err(ApiError::new(ErrorKind::Conflict, "another_drive", message))
+        Err(ApiError::new(ErrorCode::AnotherDrive, message))
     }
 
     /// What was being taken, by this daemon or one that was killed, is a member now, or waits as

@@ -59,7 +59,7 @@ impl Shared {
     pub(super) async fn keep_stopped(self: Arc<Self>) {
         loop {
             self.stops.next().await;
-            let _changing = self.changing.lock().await;
+            let Ok(_changing) = self.changing.next().await else { return };
             self.note_stops().await;
         }
     }

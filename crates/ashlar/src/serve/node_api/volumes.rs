@@ -1,7 +1,7 @@
 //! What changes volumes.
 
 use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
-use ashlar_control::{ApiError, Consent, ErrorKind};
+use ashlar_control::{ApiError, Consent, ErrorCode};
 use ashlar_store::Compression;
 use ashlar_volume::{
     AccessChange, AccessList, AtomicWrites, NodeError, PoolReport, VolumeName, VolumeReport,
@@ -66,8 +66,7 @@ impl Shared {
             self.make_changes(&pool, volume, changes, consent).await.map_err(api_error)?;
         let nothing = || {
             ApiError::new(
-                ErrorKind::Invalid,
-                "nothing_to_change",
+                ErrorCode::NothingToChange,
                 "no name, size, compression, write protection or atomic write size is given",
             )
         };

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::args::{HealthArguments, ServeArguments};
+use crate::args::ServeArguments;
 
 fn config(text: &str) -> Config {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -9,15 +9,7 @@ fn config(text: &str) -> Config {
     let arguments = ServeArguments {
         state: "/state".into(),
         config: Some(file.path().to_owned()),
-        listen: Vec::new(),
-        discovery: Vec::new(),
-        reactors: None,
-        spin_us: None,
-        map_memory_bytes: None,
-        member_wait_seconds: None,
-        health: HealthArguments::default(),
-        open_all: false,
-        inject_panics: None,
+        ..ServeArguments::default()
     };
     Config::resolve(&arguments, None).unwrap()
 }

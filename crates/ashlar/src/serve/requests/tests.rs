@@ -19,7 +19,7 @@ fn any_and_none_stand_alone() {
 #[test]
 fn what_is_no_nqn_is_named() {
     let error = allow(&hosts_of(&["iqn.1998-01.com.example"])).unwrap_err();
-    assert!(error.body.message.contains("iqn.1998-01.com.example"), "{error}");
+    assert!(error.detail.contains("iqn.1998-01.com.example"), "{error}");
 }
 
 #[test]
@@ -27,8 +27,8 @@ fn the_example_of_a_host_is_not_allowed_but_may_be_taken_back() {
     let example = hosts_of(&["nqn.2014-08.org.nvmexpress:uuid:HOST"]);
     let refused = [allow(&example).map(drop), access(&example.hosts).map(drop)];
     for error in refused.map(Result::unwrap_err) {
-        assert!(error.body.message.contains("uuid:HOST"), "{error}");
-        assert!(error.body.hint.is_some_and(|hint| hint.contains("cat /etc/nvme/hostnqn")));
+        assert!(error.detail.contains("uuid:HOST"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("cat /etc/nvme/hostnqn")));
     }
     assert!(deny(&example).is_ok());
 }
@@ -48,7 +48,7 @@ fn deny_takes_all_and_allow_takes_any() {
         (allow(&NameHosts { only: true, ..hosts_of(&["any"]) }), "leave only out"),
         (deny(&NameHosts { only: true, ..hosts_of(&["all"]) }), "only is a word to allow hosts"),
     ] {
-        let said = refused.unwrap_err().body.message;
+        let said = refused.unwrap_err().detail;
         assert!(said.contains(why), "{said}");
     }
 }
@@ -77,7 +77,7 @@ fn a_relative_directory_is_not_looked_for_where_the_daemon_runs() {
 /// The sum of that and the time now is what the next scrub is due at.
 #[test]
 fn settings_that_no_pool_can_have_are_refused_with_the_range() {
-    let set = |change: ChangePool| settings(change).map_err(|error| error.body.message);
+    let set = |change: ChangePool| settings(change).map_err(|error| error.detail);
     let none = ChangePool::default;
     let interval = |seconds| set(ChangePool { scrub_interval_seconds: Some(seconds), ..none() });
     assert_eq!(

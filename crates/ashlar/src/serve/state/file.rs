@@ -1,9 +1,10 @@
 //! The file in the state directory, read and written with errors that name it, the reason and the
 //! way out.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::NodeState;
@@ -11,6 +12,8 @@ use super::lock::LockError;
 
 /// The version of the file that this code writes.
 pub const VERSION: u32 = 1;
+/// Files of the daemon are its own alone: some of them say who may do what.
+const MODE: u32 = 0o600;
 
 /// Why the file says nothing.
 #[derive(Debug, thiserror::Error)]
@@ -167,7 +170,8 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(MODE).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }

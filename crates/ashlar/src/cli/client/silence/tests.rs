@@ -3,7 +3,7 @@ use super::*;
 const SOCKET: &str = "/run/ashlar/ashlar.sock";
 
 fn said(process: Option<&Process>, asked: Asked) -> String {
-    refusal(Path::new(SOCKET), process, Duration::from_secs(30), asked).to_string()
+    refusal(&SOCKET, process, Duration::from_secs(30), asked).to_string()
 }
 
 fn process(stat: &str) -> Process {

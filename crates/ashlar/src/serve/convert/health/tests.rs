@@ -45,3 +45,13 @@ fn what_a_drive_takes_power_for_is_a_word_or_the_number_of_a_state() {
     assert_eq!(word(Some(Power::Standby), false).as_deref(), Some("standby"));
     assert_eq!(word(None, true).as_deref(), Some("asleep"));
 }
+
+#[test]
+fn each_warning_of_a_drive_has_a_kind_of_event() {
+    let all =
+        [Ill::Failing, Ill::SpareLow, Ill::Worn, Ill::MediaErrors, Ill::Hot, Ill::LinkDegraded];
+    for ill in all {
+        let word = format!("drive_{}", ill.word());
+        assert!(ashlar_control::EventKind::of_word(&word).is_some(), "{word}");
+    }
+}

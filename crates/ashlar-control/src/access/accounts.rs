@@ -1,0 +1,209 @@
+//! The accounts of a node: tokens, and keys whose owners sign tokens of their own.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use ashlar_block::check_name;
+use humantime::format_rfc3339_seconds;
+use serde::{Deserialize, Serialize};
+
+use super::Role;
+use super::jwt::KeptKey;
+use super::tokens::KeptToken;
+use crate::error::{ApiError, ErrorCode};
+use crate::types::{AddKey, CreateToken, Key, NewToken, Token};
+
+/// Tokens, and keys, that a node can have.
+const TOKENS_MAX: usize = 1024;
+const KEYS_MAX: usize = 64;
+/// Longest time after which a token expires: who wants a longer one wants one that never does.
+const EXPIRES_SECONDS_MAX: u64 = 3650 * 86_400;
+
+/// Where accounts are kept over the daemon's next start.
+pub trait Vault: Send + Sync + 'static {
+    /// Keeps that, instead of what it kept before.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn keep(&self, text: String) -> Result<(), VaultError>;
+}
+
+/// Why accounts cannot be kept, with the way out.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct VaultError {
+    /// Why.
+    pub why: String,
+    /// The way out.
+    pub hint: String,
+}
+
+/// The accounts of a node.
+pub struct Accounts {
+    kept: Mutex<Kept>,
+    vault: Box<dyn Vault>,
+}
+
+/// What is kept of them.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    tokens: Vec<KeptToken>,
+    keys: Vec<KeptKey>,
+}
+
+impl Accounts {
+    /// Those that the vault has kept: `text` is what it was given last, or nothing.
+    ///
+    /// # Errors
+    /// When that is not understood: nobody is let in by what may be missing there.
+    pub fn new(vault: Box<dyn Vault>, text: Option<&str>) -> Result<Self, serde_json::Error> {
+        let kept = text.map(serde_json::from_str).transpose()?.unwrap_or_default();
+        Ok(Accounts { kept: Mutex::new(kept), vault })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // What a panic has left is whole: it is replaced as one.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who shows that, and what they may do; nothing if nobody is known by it now.
+    pub fn who_shows(&self, shown: &str) -> Option<(String, Role)> {
+        let kept = self.kept();
+        if let Some(id) = KeptToken::id_of(shown) {
+            let token = kept.tokens.iter().find(|token| token.id == id)?;
+            let holds = token.is(shown) && !token.has_expired(SystemTime::now());
+            return holds.then(|| (format!("token {}", token.name), token.role));
+        }
+        kept.keys.iter().find_map(|key| key.check(shown))
+    }
+
+    /// All tokens.
+    pub fn tokens(&self) -> Vec<Token> {
+        let now = SystemTime::now();
+        self.kept().tokens.iter().map(|token| token.shown(now)).collect()
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> Vec<Key> {
+        self.kept().keys.iter().map(KeptKey::shown).collect()
+    }
+
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// Why it is not made.
+    pub fn create_token(&self, request: &CreateToken) -> Result<NewToken, ApiError> {
+        check(&request.name)?;
+        let now = SystemTime::now();
+        let expires = request.expires_seconds.map(|seconds| expiry(now, seconds)).transpose()?;
+        let (token, secret) = KeptToken::new(&request.name, request.role, now, expires);
+        let shown = token.shown(now);
+        self.change(|kept| {
+            if kept.tokens.iter().any(|other| other.name == request.name) {
+                let why = format!("there is a token '{}' already", request.name);
+                return Err(ApiError::new(ErrorCode::TokenExists, why)
+                    .with_hint("choose another name, or `ashlar token revoke` the old one"));
+            }
+            if kept.tokens.len() >= TOKENS_MAX {
+                return Err(full(&format!("there are {TOKENS_MAX} tokens")));
+            }
+            kept.tokens.push(token);
+            Ok(())
+        })?;
+        Ok(NewToken { token: shown, secret })
+    }
+
+    /// Forgets a token, by its name or identifier: who shows it is not let in any more.
+    ///
+    /// # Errors
+    /// Why it is not forgotten.
+    pub fn revoke_token(&self, name: &str) -> Result<(), ApiError> {
+        self.change(|kept| {
+            let before = kept.tokens.len();
+            kept.tokens.retain(|token| token.name != name && token.id != name);
+            if kept.tokens.len() < before {
+                return Ok(());
+            }
+            let why =
+                format!("there is no token '{name}': `ashlar token list` shows which there are");
+            Err(ApiError::new(ErrorCode::NoSuchToken, why))
+        })
+    }
+
+    /// Registers a key.
+    ///
+    /// # Errors
+    /// Why it is not registered.
+    pub fn add_key(&self, request: &AddKey) -> Result<Key, ApiError> {
+        check(&request.name)?;
+        let now = format_rfc3339_seconds(SystemTime::now()).to_string();
+        let key = KeptKey::new(&request.name, request.role, now, &request.public_key_pem)
+            .map_err(|why| ApiError::new(ErrorCode::InvalidKey, why.to_string()))?;
+        let shown = key.shown();
+        self.change(|kept| {
+            if kept.keys.iter().any(|other| other.name == key.name) {
+                let why = format!("there is a key '{}' already", key.name);
+                return Err(ApiError::new(ErrorCode::KeyExists, why)
+                    .with_hint("choose another name, or `ashlar key remove` the old one"));
+            }
+            if kept.keys.len() >= KEYS_MAX {
+                return Err(full(&format!("there are {KEYS_MAX} keys")));
+            }
+            kept.keys.push(key);
+            Ok(())
+        })?;
+        Ok(shown)
+    }
+
+    /// Forgets a key: what it has signed is not believed any more.
+    ///
+    /// # Errors
+    /// Why it is not forgotten.
+    pub fn remove_key(&self, name: &str) -> Result<(), ApiError> {
+        self.change(|kept| {
+            let before = kept.keys.len();
+            kept.keys.retain(|key| key.name != name);
+            if kept.keys.len() < before {
+                return Ok(());
+            }
+            let why = format!("there is no key '{name}': `ashlar key list` shows which there are");
+            Err(ApiError::new(ErrorCode::NoSuchKey, why))
+        })
+    }
+
+    /// Changes what is kept, once the vault has it.
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Kept) -> Result<(), ApiError>,
+    ) -> Result<(), ApiError> {
+        let mut kept = self.kept();
+        let mut changed = kept.clone();
+        change(&mut changed)?;
+        let text = serde_json::to_string_pretty(&changed).expect("accounts are plain data");
+        self.vault.keep(text).map_err(|error| {
+            ApiError::new(ErrorCode::StateNotWritten, error.why).with_hint(error.hint)
+        })?;
+        *kept = changed;
+        Ok(())
+    }
+}
+
+fn check(name: &str) -> Result<(), ApiError> {
+    check_name(name).map_err(|why| ApiError::new(ErrorCode::InvalidName, why.to_string()))
+}
+
+fn expiry(now: SystemTime, seconds: u64) -> Result<SystemTime, ApiError> {
+    if (1..=EXPIRES_SECONDS_MAX).contains(&seconds) {
+        return Ok(now + Duration::from_secs(seconds));
+    }
+    let why = format!("a token cannot expire in {seconds} s: choose 1 to {EXPIRES_SECONDS_MAX} s");
+    Err(ApiError::new(ErrorCode::InvalidSetting, why))
+}
+
+fn full(what: &str) -> ApiError {
+    ApiError::new(ErrorCode::TooManyAccounts, format!("{what}: take some away that nobody uses"))
+}
+
+#[cfg(test)]
+mod tests;

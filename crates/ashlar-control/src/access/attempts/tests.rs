@@ -1,0 +1,28 @@
+use super::*;
+
+fn address(last: u32) -> IpAddr {
+    IpAddr::V4(std::net::Ipv4Addr::from(0x0a00_0000 | last))
+}
+
+#[test]
+fn whoever_fails_too_often_waits_and_nobody_else_does() {
+    let (attempts, begun) = (Attempts::default(), Instant::now());
+    for _ in 0..FAILURES_MAX {
+        assert!(attempts.may_try(address(1), begun));
+        attempts.has_failed(address(1), begun);
+    }
+    assert!(!attempts.may_try(address(1), begun) && attempts.may_try(address(2), begun));
+    let later = begun + INTERVAL;
+    assert!(attempts.may_try(address(1), later));
+    attempts.has_failed(address(1), later);
+    assert!(attempts.may_try(address(1), later), "it counts anew");
+}
+
+#[test]
+fn many_addresses_take_no_more_than_their_room() {
+    let (attempts, begun) = (Attempts::default(), Instant::now());
+    (0..2 * ADDRESSES_MAX as u32).for_each(|last| attempts.has_failed(address(last), begun));
+    assert_eq!(attempts.0.lock().unwrap().len(), ADDRESSES_MAX);
+    attempts.has_failed(address(9_999_999), begun + INTERVAL);
+    assert_eq!(attempts.0.lock().unwrap().len(), 1, "old ones make room");
+}

@@ -1,0 +1,186 @@
+//! Every kind of event, with what it means and what to do. Scripts and alarms rely on the words:
+//! one that has been given out does not change.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The kinds: each with its word, what it means, and what to do about it where something is.
+macro_rules! kinds {
+    ($($kind:ident $word:literal $text:literal $(, $hint:literal)?;)*) => {
+        /// What has happened.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum EventKind {
+            $(#[doc = $text] $kind,)*
+        }
+
+        impl EventKind {
+            /// All of them.
+            pub const ALL: &'static [EventKind] = &[$(EventKind::$kind),*];
+
+            /// The word that goes over the wire.
+            pub const fn word(self) -> &'static str {
+                match self { $(EventKind::$kind => $word,)* }
+            }
+
+            /// What it means.
+            pub const fn text(self) -> &'static str {
+                match self { $(EventKind::$kind => $text,)* }
+            }
+
+            /// What to do, of a POOL and a DRIVE; nothing where nothing is to be done.
+            pub const fn hint(self) -> Option<&'static str> {
+                match self { $(EventKind::$kind => hint!($($hint)?),)* }
+            }
+        }
+    };
+}
+
+macro_rules! hint {
+    () => {
+        None
+    };
+    ($hint:literal) => {
+        Some($hint)
+    };
+}
+
+kinds! {
+    // The daemon.
+    DaemonStarted "daemon_started" "The daemon serves.";
+    DaemonStopping "daemon_stopping" "The daemon is stopping.";
+    StateNotWritten "state_not_written"
+        "The daemon cannot write down what it has to remember over its next start.",
+        "the message says what is in the way, and what a start would not know";
+    StateWritten "state_written" "The daemon has written down what it could not before.";
+    NodeMoved "node_moved" "The daemon's directory was made on another machine.",
+        "if that machine still serves, end one of both: hosts would take them for one";
+    EventsNotKept "events_not_kept"
+        "Events could not be written to the log on disk: they are in the daemon's memory alone.",
+        "make room in the state directory, or see why it cannot be written";
+    AuditNotKept "audit_not_kept"
+        "Changes could not be written to the audit log on disk: it is in the daemon's memory alone.",
+        "make room in the state directory, or see why it cannot be written";
+    Change "change" "Somebody has asked for a change, which is done or refused.";
+    Changes "changes" "More changes were asked for than are told of one by one: the audit log has them.";
+
+    // Pools.
+    PoolOpened "pool_opened" "A pool is open.";
+    PoolClosed "pool_closed" "A pool is closed, and no longer one of this node.";
+    PoolStateEntered "pool_state_entered" "A pool is in a state that it was not in.";
+    PoolStateLeft "pool_state_left" "A pool is no longer in a state.";
+    PoolFullSoon "pool_full_soon" "A pool is full within hours at the last hour's rate.",
+        "delete or trim data, or add drives: `ashlar pool add-drive POOL /dev/...`";
+
+    // Drives.
+    DriveAdded "drive_added" "A drive is a member of a pool.";
+    DriveRemoved "drive_removed" "A drive is no longer a member of a pool.";
+    DriveState "drive_state" "How a drive of a pool is has changed.";
+    DriveRefused "drive_refused" "A drive that was away is back, and its pool refuses it.",
+        "the message says why; then `ashlar drive return POOL/DRIVE`";
+    DriveHot "drive_hot" "A drive is hotter than it should be.",
+        "see to the airflow of its slot: hot drives throttle, and wear faster";
+    DriveWorn "drive_worn" "A drive has used up most of the writes that it is made for.",
+        "plan to replace it: `ashlar pool replace POOL DRIVE /dev/...`";
+    DriveSpareLow "drive_spare_low" "A drive has few spare blocks left.",
+        "replace it soon: `ashlar pool replace POOL DRIVE /dev/...`";
+    DriveFailing "drive_failing" "A drive says that it fails, or no longer takes writes.",
+        "replace it now: `ashlar pool replace POOL DRIVE /dev/...`";
+    DriveMediaErrors "drive_media_errors" "A drive has more media errors than before.",
+        "`ashlar pool scrub POOL` finds and repairs what cannot be read; replace the drive if they go on";
+    DriveLinkDegraded "drive_link_degraded" "A drive is connected by fewer lanes, or slower, than it can be.",
+        "seat the drive anew, or try another slot";
+    DriveWarningEnded "drive_warning_ended" "A drive no longer warns of what it has warned of.";
+
+    // Spares.
+    SpareTaken "spare_taken" "A spare has become a member of its pool.";
+    SparesUsedUp "spares_used_up" "A pool has no spare left.",
+        "give it another: `ashlar pool spare add POOL /dev/...`";
+    SpareRefused "spare_refused" "A spare cannot be taken.",
+        "the message says why; `ashlar pool spare remove POOL DRIVE` forgets it";
+
+    // Long work.
+    RebuildBegan "rebuild_began" "The pool restores what lived on a lost drive.";
+    RebuildProgress "rebuild_progress" "Another tenth of a rebuild is done.";
+    RebuildEnded "rebuild_ended" "All that lived on a lost drive is restored.";
+    EvacuationBegan "evacuation_began" "What lives on a drive that is to be removed goes to others.";
+    EvacuationProgress "evacuation_progress" "Another tenth of an evacuation is done.";
+    EvacuationEnded "evacuation_ended" "Nothing lives any more on a drive that is to be removed.";
+    RebalanceBegan "rebalance_began" "What lives is being spread over all drives.";
+    RebalanceProgress "rebalance_progress" "Another tenth of a rebalance is done.";
+    RebalanceEnded "rebalance_ended" "What lives is spread over all drives.";
+    ScrubFinished "scrub_finished" "A scrub has come to its end.";
+    TrimFinished "trim_finished" "A trim has come to its end.";
+    VerifyFinished "verify_finished" "A proof of the ledger has come to its end.";
+
+    // Hosts.
+    HostConnected "host_connected" "A host has its first connection.";
+    HostDisconnected "host_disconnected" "A host has no connection any more.";
+    HostReconnected "host_reconnected" "A host has lost controllers, and made others.";
+    HostNqnShared "host_nqn_shared" "Two hosts use one name at once: each sees the volumes of the other.",
+        "give one of them a name of its own: `nvme gen-hostnqn > /etc/nvme/hostnqn` on it";
+    Hosts "hosts" "More hosts have come or gone than are told of one by one.";
+}
+
+/// What a kind of event means.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventMeaning {
+    /// The kind.
+    pub kind: String,
+    /// What it means.
+    pub detail: String,
+    /// What to do, of a POOL and a DRIVE; null where nothing is to be done, or the state says it.
+    pub hint: Option<String>,
+}
+
+impl EventKind {
+    /// The kind with that word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.word() == word)
+    }
+
+    /// What it means.
+    pub(crate) fn meaning(self) -> EventMeaning {
+        EventMeaning {
+            kind: self.word().to_owned(),
+            detail: self.text().to_owned(),
+            hint: self.hint().map(str::to_owned),
+        }
+    }
+}
+
+/// What to do about a POOL that is in this state.
+pub(crate) fn hint_of_pool_state(state: &str) -> Option<&'static str> {
+    Some(match state {
+        "degraded" => {
+            "`ashlar pool show POOL` names the lost drive: bring it back, or replace it \
+             (`ashlar pool replace`); a spare is taken by itself"
+        }
+        "read-only" | "unavailable" => {
+            "bring the missing drives back, then `ashlar pool import POOL`"
+        }
+        "taken" => "another machine has opened its drives: see which one is to have them",
+        "uncertain" => "bring the drives back that do not answer: what is acknowledged is kept",
+        "nearly-full" | "throttled" | "full" => {
+            "delete or trim data, or add drives: `ashlar pool add-drive POOL /dev/...`"
+        }
+        "out-of-room" => "make room in the file system that holds the pool's files",
+        "short-for-loss" => "delete or trim data, or add a drive, before one is lost",
+        _ => return None,
+    })
+}
+
+/// What to do about a DRIVE that is in this state.
+pub(crate) fn hint_of_drive_state(state: &str) -> Option<&'static str> {
+    Some(match state {
+        "failed" => "replace it: `ashlar pool replace POOL DRIVE /dev/...`",
+        "absent" => {
+            "see to its slot and cable; it comes back by itself, or `ashlar drive return POOL/DRIVE`"
+        }
+        "stale" => "what it holds is old: `ashlar drive return POOL/DRIVE` restores it",
+        "slow" => "`ashlar iostat -v POOL` shows how slow; replace it if that lasts",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

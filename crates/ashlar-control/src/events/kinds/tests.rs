@@ -1,0 +1,29 @@
+use super::*;
+use crate::log::Entry;
+use crate::types::{Event, Happening, Severity};
+
+#[test]
+fn the_words_of_kinds_are_their_names() {
+    for kind in EventKind::ALL {
+        let mut word = String::new();
+        for c in format!("{kind:?}").chars() {
+            if c.is_uppercase() && !word.is_empty() {
+                word.push('_');
+            }
+            word.push(c.to_ascii_lowercase());
+        }
+        assert_eq!(kind.word(), word);
+        assert_eq!(EventKind::of_word(&word), Some(*kind));
+        assert!(kind.text().ends_with('.'), "{word}");
+    }
+}
+
+#[test]
+fn what_to_do_names_the_pool_and_the_drive() {
+    let happening = Happening::new(Severity::Error, EventKind::DriveFailing, "it fails");
+    let about =
+        Happening { pool: Some("tank".to_owned()), drive: Some("drive-2".to_owned()), ..happening };
+    let event = Event::new(1, String::new(), about);
+    let hint = event.what.hint.expect("there is something to do");
+    assert!(hint.contains("ashlar pool replace tank drive-2 /dev/"), "{hint}");
+}

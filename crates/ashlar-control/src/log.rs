@@ -1,0 +1,241 @@
+//! A log of what has happened: the newest entries in memory, all that are kept in an archive, and
+//! who follows them.
+//!
+//! A follower is a place in the log and nothing else. One that is slow makes nothing wait and
+//! nothing grow: it misses what leaves the memory before it has come there, and the gap in the
+//! numbers says so.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use futures_util::future::BoxFuture;
+use humantime::format_rfc3339_millis;
+use tokio::sync::watch;
+
+pub(crate) mod query;
+
+/// Entries that are kept in memory.
+pub const RECENT_MAX: usize = 1024;
+/// Clients that may follow at a time.
+pub const FOLLOWERS_MAX: usize = 64;
+
+/// An entry of a log, with its number.
+pub trait Entry: Clone + Send + Sync + 'static {
+    /// What has happened.
+    type What: Send;
+
+    /// The entry of that number.
+    fn new(seq: u64, time: String, what: Self::What) -> Self;
+    /// Its number.
+    fn seq(&self) -> u64;
+}
+
+/// Where entries are kept that outlive the daemon.
+pub trait Archive<E>: Send + Sync + 'static {
+    /// Takes an entry, at once: it is written by somebody else.
+    fn keep(&self, entry: &E);
+    /// The entries that are wanted, the oldest first.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    fn read(&self, wanted: Wanted<E>) -> BoxFuture<'static, io::Result<Vec<E>>>;
+    /// Why entries are not kept since that was asked last; nothing if they are, or it was told.
+    fn take_failure(&self) -> Option<String>;
+}
+
+/// Which entries are wanted.
+pub struct Wanted<E> {
+    /// The first ones after this number; without it the last ones.
+    pub after: Option<u64>,
+    /// Those with a number below this one.
+    pub before: u64,
+    /// So many at most.
+    pub limit: usize,
+    /// Those for which this is true.
+    pub filter: Arc<dyn Fn(&E) -> bool + Send + Sync>,
+}
+
+impl<E> Clone for Wanted<E> {
+    fn clone(&self) -> Self {
+        let Wanted { after, before, limit, filter } = self;
+        Wanted { after: *after, before: *before, limit: *limit, filter: filter.clone() }
+    }
+}
+
+impl<E: Entry> Wanted<E> {
+    /// The last `limit` of all.
+    pub fn last(limit: usize) -> Self {
+        Wanted { after: None, before: u64::MAX, limit, filter: Arc::new(|_| true) }
+    }
+
+    /// All of these entries, which come in their order, that are wanted.
+    pub fn of(&self, entries: impl IntoIterator<Item = E>) -> Vec<E> {
+        let entries = entries.into_iter().filter(|entry| entry.seq() < self.before);
+        let wanted = entries.filter(|entry| (self.filter)(entry));
+        match self.after {
+            Some(after) => wanted.filter(|entry| entry.seq() > after).take(self.limit).collect(),
+            None => {
+                let mut last = VecDeque::new();
+                for entry in wanted {
+                    if last.len() == self.limit {
+                        last.pop_front();
+                    }
+                    last.push_back(entry);
+                }
+                last.into()
+            }
+        }
+    }
+}
+
+/// The log of a daemon.
+pub struct Log<E> {
+    recent: Mutex<Recent<E>>,
+    archive: Option<Arc<dyn Archive<E>>>,
+    /// Changes with each addition; whether there will be no more.
+    ended: watch::Sender<bool>,
+}
+
+/// Their numbers follow one another without a gap since the daemon was started.
+struct Recent<E> {
+    entries: VecDeque<E>,
+    next_seq: u64,
+}
+
+impl<E: Entry> Log<E> {
+    /// The log that goes on after `before`, the newest entries of the archive. Its numbers begin
+    /// above these, and with the time in milliseconds: above all that an earlier daemon gave out
+    /// and could not keep, as long as that had fewer than a thousand a second.
+    pub fn new(archive: Option<Arc<dyn Archive<E>>>, before: Vec<E>) -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = since_1970.map_or(0, |time| time.as_millis() as u64);
+        Self::beginning_at(now, archive, before)
+    }
+
+    fn beginning_at(seq: u64, archive: Option<Arc<dyn Archive<E>>>, before: Vec<E>) -> Self {
+        let last = before.last().map_or(0, Entry::seq);
+        let skipped = before.len().saturating_sub(RECENT_MAX);
+        let entries = before.into_iter().skip(skipped).collect();
+        let recent = Mutex::new(Recent { entries, next_seq: seq.max(last + 1) });
+        Log { recent, archive, ended: watch::Sender::new(false) }
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent<E>> {
+        self.recent.lock().expect("no holder of the lock panics")
+    }
+
+    /// Adds what has happened now. The oldest entries leave the memory.
+    pub(crate) fn add(&self, all: impl IntoIterator<Item = E::What>) {
+        let time = format_rfc3339_millis(SystemTime::now()).to_string();
+        let mut recent = self.recent();
+        let before = recent.next_seq;
+        for what in all {
+            let entry = E::new(recent.next_seq, time.clone(), what);
+            if let Some(archive) = &self.archive {
+                archive.keep(&entry);
+            }
+            if recent.entries.len() == RECENT_MAX {
+                recent.entries.pop_front();
+            }
+            recent.entries.push_back(entry);
+            recent.next_seq += 1;
+        }
+        let has_changed = recent.next_seq > before;
+        drop(recent);
+        if has_changed {
+            self.ended.send_modify(|_| ());
+        }
+    }
+
+    /// The entries that are wanted, the oldest first. Where the archive cannot be read, the last
+    /// ones are those in memory: they are asked for when a disk is broken, too.
+    ///
+    /// # Errors
+    /// Why those after a number cannot be read: nobody who reads on is to miss any.
+    pub async fn list(&self, wanted: Wanted<E>) -> io::Result<Vec<E>> {
+        let (recent, older) = self.list_recent(&wanted);
+        let (Some(archive), Some(older)) = (&self.archive, older) else { return Ok(recent) };
+        let mut found = match archive.read(older).await {
+            Err(error) if wanted.after.is_some() => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "entries that were written down cannot be read");
+                Vec::new()
+            }
+            Ok(found) => found,
+        };
+        found.extend(recent);
+        found.truncate(wanted.limit);
+        Ok(found)
+    }
+
+    /// Those in memory, and which of the others are wanted, if any are. The newest entries may not
+    /// have come to the archive yet.
+    fn list_recent(&self, wanted: &Wanted<E>) -> (Vec<E>, Option<Wanted<E>>) {
+        let recent = self.recent();
+        let found = wanted.of(recent.entries.iter().cloned());
+        let first = recent.entries.front().map_or(recent.next_seq, Entry::seq);
+        let left = match wanted.after {
+            Some(after) if after + 1 >= first => 0,
+            Some(_) => wanted.limit,
+            None => wanted.limit - found.len(),
+        };
+        let older = Wanted { before: wanted.before.min(first), limit: left, ..wanted.clone() };
+        (found, (left > 0).then_some(older))
+    }
+
+    /// Why entries are not kept since that was asked last.
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        self.archive.as_ref()?.take_failure()
+    }
+
+    fn first_after(&self, seq: u64) -> Option<E> {
+        let recent = self.recent();
+        let at = recent.entries.partition_point(|entry| entry.seq() <= seq);
+        recent.entries.get(at).cloned()
+    }
+
+    /// Follows what comes after `seq`. Nothing, if too many do.
+    pub(crate) fn follow(self: &Arc<Self>, seq: u64) -> Option<Follower<E>> {
+        let follower = Follower { log: self.clone(), ended: self.ended.subscribe(), seq };
+        (self.followers() <= FOLLOWERS_MAX).then_some(follower)
+    }
+
+    /// Clients that follow.
+    pub fn followers(&self) -> usize {
+        self.ended.receiver_count()
+    }
+
+    /// There will be no more: followers end once they have come to the last one.
+    pub fn end(&self) {
+        self.ended.send_replace(true);
+    }
+}
+
+/// A client's place in the log.
+pub(crate) struct Follower<E> {
+    log: Arc<Log<E>>,
+    ended: watch::Receiver<bool>,
+    seq: u64,
+}
+
+impl<E: Entry> Follower<E> {
+    /// The next entry, when it is there; nothing once the log has ended.
+    pub(crate) async fn next(&mut self) -> Option<E> {
+        loop {
+            // Marked as seen before the log is looked at: what comes in between wakes.
+            let ended = *self.ended.borrow_and_update();
+            if let Some(entry) = self.log.first_after(self.seq) {
+                self.seq = entry.seq();
+                return Some(entry);
+            }
+            if ended || self.ended.changed().await.is_err() {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What a query for entries of any log may say: how many, and of which time.
+
+use std::time::SystemTime;
+
+use humantime::{format_rfc3339_millis, parse_rfc3339_weak};
+
+use crate::error::{ApiError, ErrorCode};
+use crate::operation::Route;
+
+/// Entries in one answer, where nobody says how many, and at most.
+const LIMIT_USUAL: usize = 1000;
+const LIMIT_MAX: usize = 10_000;
+
+/// A time from which on, and one before which; as entries have them, where the earlier is the
+/// lesser text.
+#[derive(Default)]
+pub(crate) struct Span {
+    since: Option<String>,
+    until: Option<String>,
+}
+
+impl Span {
+    /// # Errors
+    /// What is no time.
+    pub fn of(since: Option<String>, until: Option<String>) -> Result<Self, ApiError> {
+        Ok(Span { since: time("since", since)?, until: time("until", until)? })
+    }
+
+    pub fn has(&self, time: &str) -> bool {
+        self.since.as_deref().is_none_or(|since| time >= since)
+            && self.until.as_deref().is_none_or(|until| time < until)
+    }
+
+    /// What the document says of it.
+    pub fn described(route: Route) -> Route {
+        route
+            .query::<String>("since", "Only what is of this time or later, as of RFC 3339.")
+            .query::<String>("until", "Only what is before this time, as of RFC 3339.")
+    }
+}
+
+/// How many entries are wanted.
+///
+/// # Errors
+/// When so many cannot be.
+pub(crate) fn limit(wanted: Option<usize>) -> Result<usize, ApiError> {
+    let limit = wanted.unwrap_or(LIMIT_USUAL);
+    if (1..=LIMIT_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(invalid(format!("limit={limit} cannot be: choose 1 to {LIMIT_MAX}")))
+}
+
+/// What the document says of that.
+pub(crate) fn limited(route: Route) -> Route {
+    route.query::<u16>("limit", "So many at most: 1000 if it is not given, 10000 at most.")
+}
+
+fn time(name: &str, said: Option<String>) -> Result<Option<String>, ApiError> {
+    let plain = |time: SystemTime| format_rfc3339_millis(time).to_string();
+    let parse = |said: String| {
+        parse_rfc3339_weak(&said).map(plain).map_err(|_| {
+            invalid(format!("{name}={said} is no time: write it as 2026-01-31T12:00:00Z"))
+        })
+    };
+    said.map(parse).transpose()
+}
+
+/// A query that is refused.
+pub(crate) fn invalid(why: String) -> ApiError {
+    ApiError::new(ErrorCode::InvalidQuery, why)
+}

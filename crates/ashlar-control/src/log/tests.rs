@@ -1,0 +1,181 @@
+use std::task::{Context, Poll, Waker};
+
+use futures_util::FutureExt;
+
+use super::*;
+use crate::events::{EventKind, EventLog};
+use crate::types::{Event, Happening, Severity};
+
+fn log() -> Arc<EventLog> {
+    Arc::new(EventLog::beginning_at(100, None, Vec::new()))
+}
+
+fn add(log: &EventLog, count: usize) {
+    log.add((0..count).map(|_| Happening::new(Severity::Info, EventKind::PoolOpened, "something")));
+}
+
+/// What there is to read now.
+fn read(follower: &mut Follower<Event>) -> Vec<u64> {
+    std::iter::from_fn(|| follower.next().now_or_never().flatten().map(|event| event.seq)).collect()
+}
+
+#[test]
+fn a_follower_gets_what_was_there_and_what_comes() {
+    let log = log();
+    add(&log, 3);
+    let mut follower = log.follow(100).expect("there is room");
+    assert_eq!(read(&mut follower), [101, 102]);
+    let mut next = Box::pin(follower.next());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(next.as_mut().poll(&mut context).is_pending());
+    add(&log, 1);
+    assert!(
+        matches!(next.as_mut().poll(&mut context), Poll::Ready(Some(event)) if event.seq == 103)
+    );
+    drop(next);
+    log.end();
+    assert_eq!(follower.next().now_or_never(), Some(None));
+}
+
+#[test]
+fn a_log_that_ends_is_read_to_its_end() {
+    let log = log();
+    let mut follower = log.follow(0).expect("there is room");
+    add(&log, 2);
+    log.end();
+    assert_eq!(read(&mut follower), [100, 101]);
+}
+
+#[test]
+fn a_slow_follower_makes_nothing_grow_and_sees_the_gap() {
+    let log = log();
+    let mut follower = log.follow(0).expect("there is room");
+    add(&log, 1);
+    assert_eq!(read(&mut follower), [100]);
+    (0..10).for_each(|_| add(&log, RECENT_MAX));
+    assert_eq!(log.recent().entries.len(), RECENT_MAX);
+    let all = read(&mut follower);
+    assert_eq!((all.len(), all[0]), (RECENT_MAX, 101 + 9 * RECENT_MAX as u64));
+    assert_eq!(after(&log, 0).len(), RECENT_MAX);
+}
+
+fn wanted(after: Option<u64>, limit: usize) -> Wanted<Event> {
+    Wanted { after, ..Wanted::last(limit) }
+}
+
+fn numbers(events: io::Result<Vec<Event>>) -> Vec<u64> {
+    events.expect("nothing fails").iter().map(|event| event.seq).collect()
+}
+
+/// The numbers of the events that are listed, with nothing to be waited for.
+fn list(log: &EventLog, wanted: Wanted<Event>) -> Vec<u64> {
+    numbers(log.list(wanted).now_or_never().expect("it is in memory"))
+}
+
+fn after(log: &EventLog, seq: u64) -> Vec<u64> {
+    list(log, wanted(Some(seq), usize::MAX))
+}
+
+#[test]
+fn what_comes_after_a_number_is_listed() {
+    let log = log();
+    assert!(after(&log, 0).is_empty());
+    add(&log, 5);
+    assert_eq!(after(&log, 0), [100, 101, 102, 103, 104]);
+    assert_eq!(after(&log, 102), [103, 104]);
+    assert!(after(&log, 104).is_empty() && after(&log, u64::MAX - 1).is_empty());
+}
+
+#[test]
+fn the_first_ones_after_a_number_are_listed_and_without_one_the_last() {
+    let log = log();
+    add(&log, 5);
+    assert_eq!(list(&log, wanted(Some(100), 2)), [101, 102]);
+    assert_eq!(list(&log, wanted(None, 2)), [103, 104]);
+    let odd = Wanted { filter: Arc::new(|event: &Event| event.seq % 2 == 1), ..wanted(None, 9) };
+    assert_eq!(list(&log, odd), [101, 103]);
+}
+
+/// An archive that has every entry that it was given.
+#[derive(Default)]
+struct Kept(Mutex<Vec<Event>>);
+
+impl Archive<Event> for Kept {
+    fn keep(&self, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+
+    fn read(&self, wanted: Wanted<Event>) -> BoxFuture<'static, io::Result<Vec<Event>>> {
+        let found = wanted.of(self.0.lock().unwrap().clone());
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn take_failure(&self) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn what_has_left_the_memory_comes_from_the_archive() {
+    let archive = Arc::new(Kept::default());
+    let log = EventLog::beginning_at(100, Some(archive), Vec::new());
+    add(&log, RECENT_MAX + 10);
+    let end = 110 + RECENT_MAX as u64;
+    assert_eq!(list(&log, wanted(Some(0), 3)), [100, 101, 102]);
+    assert_eq!(list(&log, wanted(None, 2)), [end - 2, end - 1]);
+    assert_eq!(list(&log, wanted(None, RECENT_MAX + 1))[0], 109);
+}
+
+/// An archive that is behind by all that the log has in memory.
+struct Behind(Kept);
+
+impl Archive<Event> for Behind {
+    fn keep(&self, event: &Event) {
+        let mut kept = self.0.0.lock().unwrap();
+        if event.seq < 110 {
+            kept.push(event.clone());
+        }
+    }
+
+    fn read(&self, wanted: Wanted<Event>) -> BoxFuture<'static, io::Result<Vec<Event>>> {
+        self.0.read(wanted)
+    }
+
+    fn take_failure(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The newest events were not listed until they were on the disk.
+#[test]
+fn what_is_not_in_the_archive_yet_is_listed_with_what_is() {
+    let archive = Arc::new(Behind(Kept::default()));
+    let log = EventLog::beginning_at(100, Some(archive), Vec::new());
+    add(&log, RECENT_MAX + 10);
+    let all: Vec<u64> = (100..110 + RECENT_MAX as u64).collect();
+    assert_eq!(after(&log, 0), all);
+    assert_eq!(list(&log, wanted(None, usize::MAX)), all);
+    assert_eq!(list(&log, wanted(Some(107), 4)), [108, 109, 110, 111]);
+}
+
+#[test]
+fn a_log_goes_on_above_what_an_earlier_daemon_has_kept() {
+    let event = |seq| {
+        Event::new(seq, String::new(), Happening::new(Severity::Info, EventKind::PoolOpened, "it"))
+    };
+    let log = EventLog::beginning_at(100, None, vec![event(500), event(501)]);
+    add(&log, 1);
+    assert_eq!(after(&log, 0), [500, 501, 502]);
+}
+
+#[test]
+fn only_so_many_follow_at_a_time() {
+    let log = log();
+    let mut followers: Vec<Follower<Event>> =
+        (0..FOLLOWERS_MAX).map(|_| log.follow(0).expect("there is room")).collect();
+    assert!(log.follow(0).is_none());
+    followers.pop();
+    assert!(log.follow(0).is_some());
+    drop(followers);
+    assert_eq!(log.followers(), 0);
+}

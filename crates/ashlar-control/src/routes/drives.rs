@@ -1,0 +1,68 @@
+//! Drives, whether pools have them or not.
+
+use axum::Json;
+use axum::extract::State;
+
+use super::{Answer, Node};
+use crate::access::Role;
+use crate::body::Body;
+use crate::consent::Consent;
+use crate::error::ErrorCode::{DriveHoldsData, IsSpare, NoLabel, Stopping};
+use crate::error::sets::DRIVES;
+use crate::operation::Route;
+use crate::types::{DriveInfo, NameDrive, PoolDrive};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/drives", "list_drives", drives)
+            .text("The drives of all pools.")
+            .answers_list::<PoolDrive>("All members of all pools.")
+            .fails(&[Stopping]),
+        Route::post("/drives/inspect", "inspect_drive", inspect_drive)
+            .text("Looks what a drive is and holds. Nothing changes.")
+            .takes::<NameDrive>()
+            .answers::<DriveInfo>("What it is.")
+            .fails(DRIVES)
+            .fails(&[Stopping]),
+        Route::post("/drives/label-clear", "clear_label", clear_label)
+            .changes(Role::Admin, "drive label-clear")
+            .text("Takes a pool's label off a drive.")
+            .takes::<NameDrive>()
+            .consent()
+            .answers::<DriveInfo>("What the drive held.")
+            .fails(DRIVES)
+            .fails(&[DriveHoldsData, IsSpare, NoLabel, Stopping]),
+        Route::post("/drives/label-restore", "restore_label", restore_label)
+            .changes(Role::Admin, "drive label-restore")
+            .text("Writes a drive's label anew from the copy inside it, where both at its ends were overwritten.")
+            .takes::<NameDrive>()
+            .consent()
+            .answers::<DriveInfo>("What the drive holds then.")
+            .fails(DRIVES)
+            .fails(&[IsSpare, Stopping]),
+    ]
+}
+
+async fn drives(State(node): Node) -> Answer<Vec<PoolDrive>> {
+    node.drives().await.map(Json)
+}
+
+async fn inspect_drive(State(node): Node, Body(request): Body<NameDrive>) -> Answer<DriveInfo> {
+    node.inspect_drive(request).await.map(Json)
+}
+
+async fn clear_label(
+    State(node): Node,
+    consent: Consent,
+    Body(request): Body<NameDrive>,
+) -> Answer<DriveInfo> {
+    node.clear_label(request, consent).await.map(Json)
+}
+
+async fn restore_label(
+    State(node): Node,
+    consent: Consent,
+    Body(request): Body<NameDrive>,
+) -> Answer<DriveInfo> {
+    node.restore_label(request, consent).await.map(Json)
+}

@@ -1,0 +1,157 @@
+//! What is done around each operation: who asks, and may they? A change is told of, and looked
+//! after.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::to_bytes;
+use axum::extract::{RawPathParams, Request};
+use axum::http::header::AUTHORIZATION;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use http_body_util::LengthLimitError;
+use tokio::time::timeout;
+
+use super::Api;
+use crate::access::{Caller, Entrance};
+use crate::changes::deed;
+use crate::error::{ApiError, ErrorCode, Problem};
+use crate::operation::Operation;
+
+/// Largest body of a request, in bytes.
+const BODY_BYTES_MAX: usize = 2 << 20;
+/// How long it is waited for.
+const BODY_WAIT: Duration = Duration::from_secs(30);
+
+/// The handler of an operation, with what is done before and after it.
+pub(super) fn guarded(
+    handler: MethodRouter<Api>,
+    operation: Operation,
+    api: &Api,
+) -> MethodRouter<Api> {
+    let (operation, api) = (Arc::new(operation), api.clone());
+    handler.route_layer(from_fn(move |params: RawPathParams, request: Request, next: Next| {
+        let (operation, api) = (operation.clone(), api.clone());
+        async move {
+            let response = serve(&operation, &api, &params, request, next).await;
+            check_is_declared(&operation, &response);
+            response
+        }
+    }))
+}
+
+async fn serve(
+    operation: &Operation,
+    api: &Api,
+    params: &RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let caller = match caller(api, &request) {
+        Ok(caller) => caller,
+        Err(refusal) => return refusal.into_response(),
+    };
+    if let Err(refusal) = check_query(operation, &request) {
+        return refusal.into_response();
+    }
+    request.extensions_mut().insert(caller.clone());
+    if !operation.is_change() {
+        return match caller.check(operation) {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => refusal.into_response(),
+        };
+    }
+    let (parts, body) = request.into_parts();
+    let body = match timeout(BODY_WAIT, to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => return unread(&error).into_response(),
+        Err(_) => {
+            return ApiError::new(ErrorCode::InvalidBody, "the body does not come").into_response();
+        }
+    };
+    let named: Vec<(&str, &str)> = params.iter().collect();
+    let deed = deed(operation, &named, &body, &caller);
+    let response = match caller.check(operation) {
+        Ok(()) => next.run(Request::from_parts(parts, body.into())).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    api.watcher.tell_change(deed.answered(&response));
+    // Whoever has made a change finds its events.
+    api.watcher.look().await;
+    response
+}
+
+/// Who asks.
+///
+/// # Errors
+/// When whoever comes by the network does not say it, or not rightly.
+fn caller(api: &Api, request: &Request) -> Result<Caller, ApiError> {
+    let address = match request.extensions().get() {
+        Some(Entrance::Socket { uid, pid, role }) => {
+            return Ok(Caller { uid: Some(*uid), pid: *pid, role: *role, ..Caller::default() });
+        }
+        Some(Entrance::Network(address)) => *address,
+        None => return Ok(Caller::default()),
+    };
+    let now = Instant::now();
+    if !api.attempts.may_try(address.ip(), now) {
+        let why = format!("{} has failed too often to say who it is", address.ip());
+        return Err(ApiError::new(ErrorCode::TooManyAttempts, why).with_hint("wait for a minute"));
+    }
+    let known = bearer(request).and_then(|shown| api.accounts.who_shows(shown));
+    if let Some((account, role)) = known {
+        let (account, address) = (Some(account), Some(address));
+        return Ok(Caller { account, address, role, ..Caller::default() });
+    }
+    let why = match bearer(request) {
+        Some(_) => {
+            api.attempts.has_failed(address.ip(), now);
+            "the token is not known, or does not hold any more"
+        }
+        None => "the request shows no token",
+    };
+    Err(ApiError::new(ErrorCode::Unauthenticated, why).with_hint(
+        "send the header 'Authorization: Bearer TOKEN'; `ashlar token create` on the appliance \
+         makes one",
+    ))
+}
+
+/// What is shown (RFC 6750, section 2.1).
+fn bearer(request: &Request) -> Option<&str> {
+    let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, shown) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| shown.trim())
+}
+
+/// A parameter that is written wrong would otherwise count as one that was left out.
+fn check_query(operation: &Operation, request: &Request) -> Result<(), ApiError> {
+    let query = request.uri().query().unwrap_or_default();
+    let mut names = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
+    let Some(unknown) = names.find(|name| !name.is_empty() && !operation.takes_query(name)) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = operation.query_names().collect();
+    let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+    let why = format!("'{unknown}' is not understood: the query may have {known}");
+    Err(ApiError::new(ErrorCode::InvalidQuery, why))
+}
+
+fn unread(error: &axum::Error) -> ApiError {
+    let is_too_large = error.source().is_some_and(|source| source.is::<LengthLimitError>());
+    match is_too_large {
+        true => ApiError::new(ErrorCode::BodyTooLarge, "the body has more than 2MiB"),
+        false => ApiError::new(ErrorCode::InvalidBody, "the body is cut off"),
+    }
+}
+
+/// The document has to name each error that is answered: clients are made from it.
+fn check_is_declared(operation: &Operation, response: &Response) {
+    let code = response.extensions().get::<Problem>().and_then(Problem::known_code);
+    if let Some(code) = code.filter(|code| !operation.may_fail_with(*code)) {
+        let (id, code) = (operation.id, code.word());
+        debug_assert!(false, "{id} answers {code}, which the API's document does not name");
+        tracing::warn!("{id} answers {code}, which the API's document does not name");
+    }
+}

@@ -1,0 +1,37 @@
+//! The daemon itself, and who is connected to it.
+
+use axum::Json;
+use axum::extract::State;
+
+use super::{Answer, Node};
+use crate::error::ErrorCode::Stopping;
+use crate::operation::Route;
+use crate::types::{Host, Status, Version};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/version", "get_version", version)
+            .text("The daemon's version.")
+            .answers::<Version>("Of Ashlar, and of this API."),
+        Route::get("/status", "get_status", status)
+            .text("Everything at a glance.")
+            .answers::<Status>("The node with its pools and volumes.")
+            .fails(&[Stopping]),
+        Route::get("/hosts", "list_hosts", hosts)
+            .text("The hosts that are connected.")
+            .answers_list::<Host>("Each controller of each host.")
+            .fails(&[Stopping]),
+    ]
+}
+
+async fn version() -> Json<Version> {
+    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), api: "v1".to_owned() })
+}
+
+async fn status(State(node): Node) -> Answer<Status> {
+    node.status().await.map(Json)
+}
+
+async fn hosts(State(node): Node) -> Answer<Vec<Host>> {
+    node.hosts().await.map(Json)
+}

@@ -1,0 +1,104 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use ashlar_control::types::{AuditEntry, Deed};
+use tempfile::TempDir;
+
+use super::*;
+
+const BOUNDS: Bounds = Bounds { file_bytes: 4096, total_bytes: 16 << 10 };
+const LONG: Duration = Duration::from_secs(60);
+
+fn entry(seq: u64) -> AuditEntry {
+    let deed = Deed { command: "volume create".to_owned(), ..Deed::default() };
+    AuditEntry { seq, time: "2026-01-01T00:00:00.000Z".to_owned(), what: deed }
+}
+
+/// A daemon that writes these entries and ends.
+fn written(directory: &TempDir, numbers: impl IntoIterator<Item = u64>) {
+    let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
+    let archive: &dyn Archive<AuditEntry> = &journal;
+    numbers.into_iter().for_each(|seq| archive.keep(&entry(seq)));
+    journal.end(LONG);
+    assert_eq!(archive.take_failure(), None);
+}
+
+fn read(directory: &TempDir, after: Option<u64>, limit: usize) -> Vec<u64> {
+    let wanted = Wanted::<AuditEntry> { after, ..Wanted::last(limit) };
+    let entries = files::read(&directory.path().join("audit"), &wanted).expect("it is readable");
+    entries.iter().map(|entry| entry.seq).collect()
+}
+
+#[test]
+fn what_was_kept_is_there_after_the_next_start() {
+    let directory = TempDir::new().expect("room");
+    written(&directory, 5..8);
+    written(&directory, 8..10);
+    assert_eq!(read(&directory, None, 100), [5, 6, 7, 8, 9]);
+    assert_eq!(read(&directory, None, 2), [8, 9]);
+    assert_eq!(read(&directory, Some(5), 3), [6, 7, 8]);
+    assert_eq!(read(&directory, Some(8), 100), [9]);
+    assert_eq!(read(&directory, Some(0), 1), [5]);
+    let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
+    let newest: Vec<AuditEntry> = journal.newest();
+    assert_eq!(newest.len(), 5);
+}
+
+#[test]
+fn the_oldest_files_go_and_the_newest_entries_stay() {
+    let directory = TempDir::new().expect("room");
+    // One start for each: what comes at once is one batch, however much it is.
+    for seq in 0..20 {
+        written(&directory, seq * 10..seq * 10 + 10);
+    }
+    let files: Vec<_> = fs::read_dir(directory.path().join("audit")).expect("it").collect();
+    let sizes = files.iter().map(|file| file.as_ref().expect("one").metadata().expect("it").len());
+    let total: u64 = sizes.sum();
+    assert!(total <= BOUNDS.total_bytes + BOUNDS.file_bytes, "{total}");
+    let kept = read(&directory, Some(0), 1000);
+    assert!(kept.len() < 200 && kept.ends_with(&[197, 198, 199]), "{kept:?}");
+}
+
+#[test]
+fn a_line_that_a_crash_has_cut_off_is_passed_over_and_so_is_what_is_no_file_of_ours() {
+    let directory = TempDir::new().expect("room");
+    written(&directory, 5..8);
+    let place = directory.path().join("audit");
+    let file = place.join(format!("{:020}.jsonl", 5));
+    let text = fs::read_to_string(&file).expect("it is text");
+    fs::write(&file, &text[..text.len() - 40]).expect("room");
+    fs::write(place.join("notes.jsonl"), "what is this").expect("room");
+    fs::write(place.join("00000000000000000001.jsonl.old"), "what is this").expect("room");
+    written(&directory, 8..9);
+    assert_eq!(read(&directory, None, 100), [5, 6, 8]);
+}
+
+#[test]
+fn only_the_daemon_may_read_it() {
+    let directory = TempDir::new().expect("room");
+    written(&directory, 5..6);
+    let file = directory.path().join("audit").join(format!("{:020}.jsonl", 5));
+    assert_eq!(fs::metadata(file).expect("it").permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn that_it_cannot_be_written_is_told_once_and_what_comes_later_is_kept() {
+    let directory = TempDir::new().expect("room");
+    let place = directory.path().join("audit");
+    fs::write(&place, "in its way").expect("room");
+    let journal = Journal::start(place.clone(), BOUNDS).expect("a thread");
+    let archive: &dyn Archive<AuditEntry> = &journal;
+    archive.keep(&entry(1));
+    let why = loop {
+        if let Some(why) = archive.take_failure() {
+            break why;
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    assert!(why.contains("audit"), "{why}");
+    assert_eq!(archive.take_failure(), None, "it is told once");
+    fs::remove_file(&place).expect("it goes");
+    archive.keep(&entry(2));
+    journal.end(LONG);
+    assert_eq!(read(&directory, None, 100), [2]);
+}

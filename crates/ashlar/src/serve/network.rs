@@ -1,0 +1,94 @@
+//! The API for other machines: where it listens, and who the daemon is to those who come.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use ashlar_control::{Identity, Network, OwnCertificate};
+
+use super::state::replace;
+
+/// Where the API is served beside the socket.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NetworkConfig {
+    /// The addresses; none: it is not served by the network.
+    pub addresses: Vec<SocketAddr>,
+    /// The files of a certificate and its key; without them the daemon makes its own.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// Listens, where that is wanted.
+///
+/// # Errors
+/// What cannot be read, used or listened at.
+pub async fn open(config: &NetworkConfig, state_dir: &Path) -> anyhow::Result<Option<Network>> {
+    if config.addresses.is_empty() {
+        return Ok(None);
+    }
+    let identity = match &config.certificate {
+        Some((certificate, key)) => read(certificate, key)?,
+        None => own(state_dir, &config.addresses)?,
+    };
+    let network =
+        Network::bind(&config.addresses, identity).await.map_err(|(address, error)| {
+            anyhow::anyhow!("cannot listen on {address} (api_listen): {error}")
+        })?;
+    let facts = network.facts();
+    let fingerprint = facts.fingerprint.unwrap_or_default();
+    for address in facts.addresses {
+        tracing::info!(
+            "commands are answered at https://{address}; the certificate's fingerprint is \
+             {fingerprint}"
+        );
+    }
+    Ok(Some(network))
+}
+
+fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {
+    let read =
+        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    Identity::new(&read(certificate)?, &read(key)?)
+        .with_context(|| format!("{} and {}", certificate.display(), key.display()))
+}
+
+/// The daemon's own certificate, which is made once.
+fn own(state_dir: &Path, addresses: &[SocketAddr]) -> anyhow::Result<Identity> {
+    let directory = state_dir.join("tls");
+    let (certificate, key) = (directory.join("certificate.pem"), directory.join("key.pem"));
+    match (certificate.exists(), key.exists()) {
+        (true, true) => return read(&certificate, &key),
+        (false, false) => {}
+        _ => bail!(
+            "{} has a certificate or its key, and not both: put the other one back, or remove it",
+            directory.display()
+        ),
+    }
+    let made = OwnCertificate::make(names(addresses))?;
+    let keep = || {
+        fs::create_dir_all(&directory)?;
+        replace(&directory, &key, made.key_pem.as_bytes())?;
+        replace(&directory, &certificate, made.certificate_pem.as_bytes())
+    };
+    // A daemon that cannot write serves all the same; its next start makes another one.
+    if let Err(error) = keep() {
+        tracing::warn!(%error, "cannot keep the certificate in {}", directory.display());
+    }
+    Ok(Identity::new(made.certificate_pem.as_bytes(), made.key_pem.as_bytes())?)
+}
+
+/// What clients may call this machine.
+fn names(addresses: &[SocketAddr]) -> Vec<String> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let listened = addresses.iter().map(SocketAddr::ip).filter(|ip| !ip.is_unspecified());
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    names.extend(listened.map(|ip| ip.to_string()));
+    // One that no certificate can have is left out.
+    names.extend(host.is_ascii().then_some(host).filter(|host| !host.is_empty()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! What the daemon writes down of what has happened, and who may ask it for what.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use ashlar_control::types::{AuditEntry, Event, Severity};
+
+use crate::support::{NOBODY, Place, refused, skip};
+
+fn events(place: &Place, asked: &[&str]) -> Vec<Event> {
+    serde_json::from_value(place.json(&[&["events"], asked].concat())).expect("events")
+}
+
+fn audit(place: &Place, asked: &[&str]) -> Vec<AuditEntry> {
+    serde_json::from_value(place.json(&[&["audit"], asked].concat())).expect("entries")
+}
+
+/// Waits until what was told is on the disk: a daemon that is killed has not waited for that.
+fn wait_until_kept(place: &Place, log: &str, said: &str) {
+    place.wait_until("it is written down", |place| {
+        let files = fs::read_dir(place.path(log)).into_iter().flatten();
+        let mut texts = files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok());
+        texts.any(|text| text.contains(said))
+    });
+}
+
+#[test]
+fn events_outlive_the_daemon_and_are_found_by_what_they_are_about() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    let before = events(&place, &["--pool", "tank", "--kind", "drive_state"]);
+    let failed = &before[0].what;
+    assert_eq!((failed.severity, failed.drive.as_deref()), (Severity::Error, Some("drive-1")));
+    assert!(failed.hint.as_deref().is_some_and(|hint| hint.contains("replace tank drive-1")));
+    wait_until_kept(&place, "events", "drive_state");
+    daemon.kill();
+    let _daemon = place.start();
+    let after = events(&place, &["--pool", "tank", "--kind", "drive_state", "--until", "0s"]);
+    assert_eq!(after[0], before[0]);
+    assert!(events(&place, &["--pool", "dozer"]).is_empty());
+    assert_eq!(events(&place, &["--limit", "1"]).len(), 1);
+    let errors = events(&place, &["--severity", "error"]);
+    assert!(errors.contains(&before[0]), "{errors:?}");
+    assert!(errors.iter().all(|event| event.what.severity == Severity::Error));
+    let text = place.ok(&["events", "--kind", "drive_state"]);
+    assert!(text.contains("to do: replace it"), "{text}");
+}
+
+#[test]
+fn every_change_is_in_the_audit_log_with_who_has_asked_and_what_came_of_it() {
+    let place = Place::new();
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    place.refused(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    place.refused(&["volume", "delete", "tank/v0"]);
+    let told = |entries: &[AuditEntry]| -> Vec<String> {
+        let tell = |entry: &AuditEntry| {
+            let what = &entry.what;
+            format!("{} {} {}", what.operation, what.result, what.code.as_deref().unwrap_or("-"))
+        };
+        entries.iter().map(tell).collect()
+    };
+    let before = audit(&place, &[]);
+    let expected = [
+        "create_pool done -",
+        "create_volume done -",
+        "create_volume refused volume_exists",
+        "delete_volume asked confirmation_needed",
+    ];
+    assert_eq!(told(&before), expected);
+    let me = rustix::process::getuid().as_raw();
+    assert!(before.iter().all(|entry| entry.what.uid == Some(me) && entry.what.pid > Some(0)));
+    assert!(before[1].what.request.contains("\"size_bytes\":16777216"), "{before:?}");
+    wait_until_kept(&place, "audit", "delete_volume");
+    daemon.kill();
+    let _daemon = place.start();
+    assert_eq!(audit(&place, &[]), before);
+    assert_eq!(told(&audit(&place, &["--result", "refused"])), expected[2..3]);
+    let text = place.ok(&["audit"]);
+    assert!(text.contains("refused  volume create tank/v0"), "{text}");
+}
+
+#[test]
+fn a_state_directory_that_takes_nothing_more_keeps_no_log_and_the_events_say_so() {
+    let place = Place::new();
+    fs::write(place.path("events"), "in its way").expect("room");
+    let _daemon = place.start();
+    place.wait_until("it is told", |place| {
+        events(place, &[]).iter().any(|event| event.what.kind == "events_not_kept")
+    });
+    let kinds = events(&place, &["--kind", "events_not_kept"]);
+    let what = &kinds[0].what;
+    assert!(what.cause.as_deref().is_some_and(|why| why.contains("/events:")), "{what:?}");
+}
+
+/// A copy of the program that anybody may run, as a user whose group that is.
+fn as_member(place: &Place, gid: u32, arguments: &[&str]) -> Command {
+    let binary = place.path("binary");
+    if !binary.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_ashlar"), &binary).expect("room");
+        fs::set_permissions(place.path(""), Permissions::from_mode(0o755)).expect("it is ours");
+    }
+    let mut command = Command::new(binary);
+    command.arg("--socket").arg(place.socket()).args(arguments);
+    command.uid(NOBODY).gid(gid).current_dir("/");
+    command
+}
+
+#[test]
+fn members_of_the_sockets_group_may_do_what_its_role_may() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can give a socket to a group, and try as another user");
+    }
+    // Every machine has it, and nobody is in it.
+    const GROUP: &str = "daemon";
+    let place = Place::new();
+    let daemon = place.start_with(&["--socket-group", GROUP]);
+    let found = fs::metadata(place.socket()).expect("a socket");
+    assert_eq!(found.permissions().mode() & 0o777, 0o660);
+    let gid = found.gid();
+    assert_ne!(gid, 0);
+    place.create_pool("tank", 0..3);
+    let member = |arguments: &[&str]| as_member(&place, gid, arguments);
+    let listed = member(&["pool", "list"]).output().expect("it runs");
+    assert!(listed.status.success(), "{listed:?}");
+    let create = member(&["volume", "create", "tank/v0", "--size", "16MiB"]).status();
+    assert!(create.expect("it runs").success());
+    let said = refused(member(&["pool", "destroy", "tank", "--yes"]));
+    assert!(said.contains("role operator, and destroy_pool needs admin"), "{said}");
+    let refusal = audit(&place, &["--result", "refused"]).pop().expect("an entry").what;
+    assert_eq!((refusal.uid, refusal.code.as_deref()), (Some(NOBODY), Some("forbidden")));
+    let said = refused(as_member(&place, NOBODY, &["status"]));
+    assert!(said.contains("permission denied"), "{said}");
+    daemon.terminate();
+    let viewers = format!("socket_group = '{GROUP}'\nsocket_group_role = 'viewer'\n");
+    let _daemon = place.start_configured(&viewers);
+    let said = refused(as_member(&place, gid, &["volume", "delete", "tank/v0", "--yes"]));
+    assert!(said.contains("has the role viewer"), "{said}");
+}
+
+#[test]
+fn a_group_that_is_not_there_is_named() {
+    let place = Place::new();
+    let mut serve = place.serve();
+    serve.args(["--socket-group", "no-such-group"]);
+    let said = refused(serve);
+    assert!(said.contains("no group 'no-such-group'") && said.contains("groupadd"), "{said}");
+}
