@@ -10,6 +10,7 @@ use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::program::CommandLine;
 
+mod config;
 mod drive;
 mod health;
 mod iostat;
@@ -17,6 +18,7 @@ mod pool;
 mod room;
 mod tips;
 
+pub use config::ConfigCommand;
 pub use drive::DriveCommand;
 pub use health::HealthArguments;
 pub use iostat::IostatArguments;
@@ -126,6 +128,15 @@ pub enum Command {
     Serve(ServeArguments),
     /// Serve a demonstration pool, and measure it with a verified workload
     Demo(DemoArguments),
+    /// Write, check and explain the configuration file
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar config example > ashlar.toml
+  ashlar config check ashlar.toml
+  ashlar config keys"
+    )]
+    Config(ConfigCommand),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {
@@ -200,23 +211,8 @@ The daemon keeps its newest 1024 events, from its start on.")]
   ashlar serve --state ./data --listen 0.0.0.0:4420 --listen [::]:4420
   ashlar serve --state ./data --discovery none --reactors 2
 
-The configuration file (TOML) has the same keys: listen, discovery, socket,
-reactors, spin_us, map_memory_bytes, member_wait_seconds, drive_poll_seconds,
-drive_hot_celsius, drive_worn_percent. It has five more:
-over_provisioning_percent is the part of the usable space that is kept free for
-garbage collection (23); cold_after_seconds is how long ago data was written
-that is cold (3600, see volume create --compression); drive_directories lists
-further directories that hold drives as files; auto_rejoin says whether drives
-that come back rejoin open pools by themselves (true); log says what to log,
-as in log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file
-again and takes a new log at once. RUST_LOG overrides log.
-Its table [limits] bounds what hosts may use:
-connections_max, connecting_max, io_queues_max, queue_entries_max,
-transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
-connection_bytes_max, host_bytes_max, reactor_bytes_max,
-handshake_timeout_seconds, connect_wait_seconds, transfer_timeout_seconds,
-ready_wait_seconds, closing_timeout_seconds, keep_alive_min_seconds,
-keep_alive_max_seconds, health_interval_seconds.")]
+What a configuration file (TOML) may say, and more than there are options:
+`ashlar config keys`. At a SIGHUP the daemon reads the file again.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
     #[arg(long, value_name = "DIR")]

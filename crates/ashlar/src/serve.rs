@@ -40,8 +40,8 @@ use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
 use crate::logging::{self, Log};
-pub use config::Config;
 use config::LOG_USUAL;
+pub use config::{Config, keys};
 use finder::Finder;
 use node_api::{Remembered, ServedNode};
 use signals::Order;

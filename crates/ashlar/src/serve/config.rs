@@ -16,10 +16,10 @@ use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
 use crate::logging;
 use limits::LimitsTable;
-pub use limits::by_name as limits_by_name;
 use memory::memory_bytes;
 
 mod health;
+pub mod keys;
 mod limits;
 mod memory;
 mod portals;

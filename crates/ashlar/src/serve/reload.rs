@@ -3,9 +3,7 @@
 //! What is logged changes at once. All else is built into what runs (sockets, budgets of memory,
 //! open pools): a change of it is named, and holds from the next start on.
 
-use ashlar_target::nvme_tcp::PortalKind;
-
-use super::config::{Config, limits_by_name};
+use super::config::{Config, keys};
 use crate::logging::{FILTER_VARIABLE, Log};
 
 /// Takes what can change while the daemon serves: from `now`, as it was read again, into `before`,
@@ -35,53 +33,11 @@ pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The settings of which the next start would take another value, by their names in the
-/// configuration.
-fn differing(before: &Config, now: &Config) -> Vec<String> {
-    let pairs = settings(before).into_iter().zip(settings(now));
-    pairs.filter(|(before, now)| before.1 != now.1).map(|(before, _)| before.0).collect()
-}
-
-/// All settings that a start takes, with their values as text.
-fn settings(config: &Config) -> Vec<(String, String)> {
-    let Config {
-        state: _,
-        log: _,
-        socket,
-        portals,
-        reactors,
-        spin,
-        store,
-        member_wait,
-        drive_directories,
-        auto_rejoin,
-        health,
-        // Of the start alone.
-        open_all: _,
-        inject_panics: _,
-        limits,
-    } = config;
-    let portals = |kind| portals.iter().filter(|portal| portal.kind == kind).collect::<Vec<_>>();
-    let named = [
-        ("listen", format!("{:?}", portals(PortalKind::Io))),
-        ("discovery", format!("{:?}", portals(PortalKind::Discovery))),
-        ("socket", socket.display().to_string()),
-        ("reactors", reactors.to_string()),
-        ("spin_us", spin.as_micros().to_string()),
-        ("map_memory_bytes", store.map_memory_bytes.to_string()),
-        ("over_provisioning_percent", store.over_provisioning_percent.to_string()),
-        ("cold_after_seconds", store.cold_after.as_secs().to_string()),
-        ("member_wait_seconds", member_wait.as_secs().to_string()),
-        ("drive_directories", format!("{drive_directories:?}")),
-        ("auto_rejoin", auto_rejoin.to_string()),
-        ("drive_poll_seconds", health.interval.as_secs().to_string()),
-        ("drive_hot_celsius", format!("{:?}", health.thresholds.hot_celsius)),
-        ("drive_worn_percent", health.thresholds.worn_percent.to_string()),
-    ];
-    let named = named.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let limits =
-        limits_by_name(limits).into_iter().map(|(name, value)| (format!("limits.{name}"), value));
-    named.chain(limits).collect()
+/// The keys of which the next start would take another value.
+fn differing(before: &Config, now: &Config) -> Vec<&'static str> {
+    let of_start = keys::all().filter(|key| !key.reloads);
+    let differing = of_start.filter(|key| (key.value)(before) != (key.value)(now));
+    differing.map(|key| key.name).collect()
 }
 
 #[cfg(test)]

@@ -1,22 +1,10 @@
 use super::*;
-use crate::args::HealthArguments;
 
 fn resolve(text: &str) -> anyhow::Result<Config> {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), text).unwrap();
-    let arguments = ServeArguments {
-        state: "/state".into(),
-        config: Some(file.path().to_owned()),
-        listen: Vec::new(),
-        discovery: Vec::new(),
-        reactors: None,
-        spin_us: None,
-        map_memory_bytes: None,
-        member_wait_seconds: None,
-        health: HealthArguments::default(),
-        open_all: false,
-        inject_panics: None,
-    };
+    let config = Some(file.path().to_owned());
+    let arguments = ServeArguments { config, ..ServeArguments::default() };
     Config::resolve(&arguments, None)
 }
 
