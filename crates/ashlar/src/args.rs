@@ -8,6 +8,7 @@ use ashlar_store::Compression;
 use ashlar_volume::AtomicWrites;
 use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::logging::LogFormat;
 use crate::program::CommandLine;
 
 mod config;
@@ -27,6 +28,8 @@ pub use room::{CapacityFormat, RoomCommand};
 
 /// The environment variable that names the daemon's socket.
 const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";
+/// The version, and the commit that the program was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ASHLAR_BUILT_FROM"), ")");
 /// What the help shows the options of all commands under.
 const GLOBAL_OPTIONS: &str = "Global options";
 
@@ -35,7 +38,7 @@ const GLOBAL_OPTIONS: &str = "Global options";
 #[derive(Parser, Debug)]
 #[command(
     name = "ashlar",
-    version,
+    version = VERSION,
     after_help = "Examples:
   ashlar serve --state /var/lib/ashlar
   ashlar pool create tank --level 1 --drive /dev/nvme1n1 --drive /dev/nvme2n1
@@ -243,6 +246,9 @@ pub struct ServeArguments {
     /// open. Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
+    /// How the lines of the log are written [default: text]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true)]
+    pub log_format: Option<LogFormat>,
     /// About the health of drives
     #[command(flatten)]
     pub health: HealthArguments,

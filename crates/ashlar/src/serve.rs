@@ -40,7 +40,6 @@ use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
 use crate::logging::{self, Log};
-use config::LOG_USUAL;
 pub use config::{Config, keys};
 use finder::Finder;
 use node_api::{Remembered, ServedNode};
@@ -164,9 +163,8 @@ impl Running {
 
 /// `ashlar serve`.
 pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
-    let log = Log::start(LOG_USUAL)?;
     let config = Config::resolve(arguments, socket.clone())?;
-    log.set_filter(&config.log)?;
+    let log = Log::start(&config.log, config.log_format)?;
     raise_open_files();
     on_runtime(async {
         let mut signals = Signals::of_daemon()?;

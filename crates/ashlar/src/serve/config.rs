@@ -14,7 +14,7 @@ use super::finder::Wanted;
 use super::health::HealthConfig;
 use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
-use crate::logging;
+use crate::logging::{self, LogFormat};
 use limits::LimitsTable;
 use memory::memory_bytes;
 
@@ -45,7 +45,7 @@ const MEMBER_WAIT_SECONDS_DEFAULT: u64 = 10;
 const MEMBER_WAIT_SECONDS_MAX: u64 = 3600;
 
 /// What is logged where nobody says.
-pub const LOG_USUAL: &str = "info";
+const LOG_USUAL: &str = "info";
 
 /// Everything that the daemon was told, checked.
 #[derive(Clone, Debug)]
@@ -78,6 +78,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is logged, unless the environment says otherwise.
     pub log: String,
+    /// How its lines are written.
+    pub log_format: LogFormat,
 }
 
 /// A size as people write it, a number of bytes included.
@@ -131,6 +133,7 @@ struct File {
     cold_after_seconds: Option<u64>,
     member_wait_seconds: Option<u64>,
     log: Option<String>,
+    log_format: Option<LogFormat>,
     #[serde(default)]
     drive_directories: Vec<PathBuf>,
     auto_rejoin: Option<bool>,
@@ -178,6 +181,7 @@ impl Config {
             inject_panics: arguments.inject_panics.clone(),
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
             log: log_filter(file.log)?,
+            log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Reading the configuration again, while the daemon serves.
 //!
-//! What is logged changes at once. All else is built into what runs (sockets, budgets of memory,
-//! open pools): a change of it is named, and holds from the next start on.
+//! What is logged, and how, changes at once. All else is built into what runs (sockets, budgets of
+//! memory, open pools): a change of it is named, and holds from the next start on.
 
 use super::config::{Config, keys};
 use crate::logging::{FILTER_VARIABLE, Log};
@@ -19,7 +19,14 @@ pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<()> 
             differing.join(", ")
         );
     }
-    if before.log != now.log {
+    let takes_format = before.log_format != now.log_format;
+    if takes_format {
+        log.set_format(now.log_format);
+        before.log_format = now.log_format;
+        tracing::info!("log_format is '{}' now", now.log_format);
+    }
+    let takes_filter = before.log != now.log;
+    if takes_filter {
         log.set_filter(&now.log)?;
         before.log.clone_from(&now.log);
         if std::env::var_os(FILTER_VARIABLE).is_some_and(|filter| !filter.is_empty()) {
@@ -27,7 +34,8 @@ pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<()> 
         } else {
             tracing::info!("log is '{}' now", now.log);
         }
-    } else if differing.is_empty() {
+    }
+    if !takes_format && !takes_filter && differing.is_empty() {
         tracing::info!("the configuration is as it was");
     }
     Ok(())

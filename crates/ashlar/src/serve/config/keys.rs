@@ -164,6 +164,16 @@ const TOP: &[Key] = &[
         value: |config| config.log.clone(),
     },
     Key {
+        name: "log_format",
+        meaning: "How the lines of the log are written: for people, or for programs as an object \
+                  of JSON on each line, with timestamp, level, message and target.",
+        default: Usual::Value("\"text\""),
+        range: "\"text\" or \"json\"",
+        example: "\"json\"",
+        reloads: true,
+        value: |config| config.log_format.to_string(),
+    },
+    Key {
         name: "drive_directories",
         meaning: "Further directories in which drives that are files are looked for, beside block \
                   devices and the places where drives of pools were last seen.",
