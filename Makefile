@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -87,6 +87,12 @@ program: cargo
 
 linux-test: program ## the Linux kernel's NVMe/TCP client, in QEMU, against the daemon
 	JOBS=$(SCENE_JOBS) ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/linux/against-ashlar
+
+package: cargo ## a Debian package and an archive with an installer, in target/package
+	scripts/package
+
+package-test: program ## the package in a clean Debian with systemd, in QEMU: install, upgrade, purge
+	tests/package/run --binary $(BUILT)/$(TEST_PROFILE)/ashlar
 
 mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)
 	scripts/check-mutants

@@ -1,5 +1,5 @@
-//! Each change that a client asks for is written down: what, by whom, and with what result. An event
-//! tells of it as well.
+//! Each change that a client asks for is written down: what, by whom, and with what result. An
+//! event tells of it as well.
 
 use axum::body::Bytes;
 use axum::response::Response;

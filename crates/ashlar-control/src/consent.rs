@@ -1,9 +1,9 @@
 //! What may cost something asks first: one rule for the command line and all other clients.
 //!
 //! A request that destroys data, cuts hosts off from volumes or leaves a pool with fewer drives is
-//! refused with [`ErrorCode::ConfirmationNeeded`], and the refusal says what the request costs. The client
-//! that accepts that repeats it with `confirm=true`. The daemon never decides by whether a host is
-//! connected at the moment that it looks: a host may connect the moment after.
+//! refused with [`ErrorCode::ConfirmationNeeded`], and the refusal says what the request costs. The
+//! client that accepts that repeats it with `confirm=true`. The daemon never decides by whether a
+//! host is connected at the moment that it looks: a host may connect the moment after.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;

@@ -8,9 +8,11 @@ use ashlar_store::Compression;
 use ashlar_volume::AtomicWrites;
 use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::logging::LogFormat;
 use crate::program::CommandLine;
 
 mod access;
+mod config;
 mod drive;
 mod events;
 mod health;
@@ -20,6 +22,7 @@ mod room;
 mod tips;
 
 pub use access::{KeyCommand, RoleName, ServerArguments, TokenCommand};
+pub use config::ConfigCommand;
 pub use drive::DriveCommand;
 pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
@@ -29,6 +32,8 @@ pub use room::{CapacityFormat, RoomCommand};
 
 /// The environment variable that names the daemon's socket.
 const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";
+/// The version, and the commit that the program was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ASHLAR_BUILT_FROM"), ")");
 /// What the help shows the options of all commands under.
 const GLOBAL_OPTIONS: &str = "Global options";
 
@@ -37,7 +42,7 @@ const GLOBAL_OPTIONS: &str = "Global options";
 #[derive(Parser, Debug)]
 #[command(
     name = "ashlar",
-    version,
+    version = VERSION,
     after_help = "Examples:
   ashlar serve --state /var/lib/ashlar
   ashlar pool create tank --level 1 --drive /dev/nvme1n1 --drive /dev/nvme2n1
@@ -127,6 +132,15 @@ pub enum Command {
     Serve(ServeArguments),
     /// Serve a demonstration pool, and measure it with a verified workload
     Demo(DemoArguments),
+    /// Write, check and explain the configuration file
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar config example > ashlar.toml
+  ashlar config check ashlar.toml
+  ashlar config keys"
+    )]
+    Config(ConfigCommand),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {
@@ -206,23 +220,8 @@ ashlar volume VERB --help has more of each."
   ashlar serve --state ./data --listen 0.0.0.0:4420 --listen [::]:4420
   ashlar serve --state ./data --discovery none --reactors 2
 
-The configuration file (TOML) has the same keys: listen, discovery, socket,
-reactors, spin_us, map_memory_bytes, member_wait_seconds, drive_poll_seconds,
-drive_hot_celsius, drive_worn_percent. It has five more:
-over_provisioning_percent is the part of the usable space that is kept free for
-garbage collection (23); cold_after_seconds is how long ago data was written
-that is cold (3600, see volume create --compression); drive_directories lists
-further directories that hold drives as files; auto_rejoin says whether drives
-that come back rejoin open pools by themselves (true); log says what to log,
-as in log = 'info,ashlar_store=debug'. At a SIGHUP the daemon reads the file
-again and takes a new log at once. RUST_LOG overrides log.
-Its table [limits] bounds what hosts may use:
-connections_max, connecting_max, io_queues_max, queue_entries_max,
-transfer_bytes_max, in_capsule_bytes_max, in_capsule_total_bytes_max,
-connection_bytes_max, host_bytes_max, reactor_bytes_max,
-handshake_timeout_seconds, connect_wait_seconds, transfer_timeout_seconds,
-ready_wait_seconds, closing_timeout_seconds, keep_alive_min_seconds,
-keep_alive_max_seconds, health_interval_seconds.")]
+What a configuration file (TOML) may say, and more than there are options:
+`ashlar config keys`. At a SIGHUP the daemon reads the file again.")]
 pub struct ServeArguments {
     /// The daemon's directory: its identity, and which pools it opens
     #[arg(long, value_name = "DIR")]
@@ -261,6 +260,9 @@ pub struct ServeArguments {
     /// open. Other pools, and hosts, do not wait [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub member_wait_seconds: Option<u64>,
+    /// How the lines of the log are written [default: text]
+    #[arg(long, value_enum, value_name = "text|json", hide_possible_values = true)]
+    pub log_format: Option<LogFormat>,
     /// About the health of drives
     #[command(flatten)]
     pub health: HealthArguments,

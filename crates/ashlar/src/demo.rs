@@ -15,7 +15,7 @@ use anyhow::{Context, ensure};
 use ashlar_target::nvme_tcp::PortalKind;
 
 use crate::args::{DemoArguments, Output, ServeArguments};
-use crate::logging::Log;
+use crate::logging::{Log, LogFormat};
 use crate::serve::{self, Config, Running, Signals};
 use crate::stdio::{StdoutError, note, print_line};
 use workload::Workload;
@@ -27,7 +27,7 @@ pub fn run(
     output: Output,
 ) -> anyhow::Result<()> {
     ensure!(arguments.seconds > 0, "the workload has to run for at least one second");
-    let _log = Log::start("warn")?;
+    let _log = Log::start("warn", LogFormat::Text)?;
     let state = std::path::absolute(&arguments.state).context("where is the state directory?")?;
     let config = Config::resolve(&serve_arguments(arguments, state.clone()), socket)?;
     serve::on_runtime(async {

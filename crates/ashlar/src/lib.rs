@@ -13,6 +13,7 @@
 mod args;
 mod cli;
 mod colours;
+mod config;
 mod demo;
 mod logging;
 pub mod program;
@@ -37,6 +38,7 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Serve(options) => serve::run(&options, socket),
         Command::Demo(options) => demo::run(&options, socket, arguments.output),
+        Command::Config(command) => config::run(&command, arguments.output),
         Command::Completions { shell } => {
             stdio::print(args::completions(shell))?;
             Ok(())

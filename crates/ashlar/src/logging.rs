@@ -8,6 +8,7 @@
 //! killed is lost. A panic's message and the last lines before an end are waited for, for a bounded
 //! time.
 
+mod format;
 mod queue;
 mod writer;
 
@@ -18,10 +19,13 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use ashlar_block::PoolUuid;
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::colours;
+use format::Events;
+pub use format::LogFormat;
 use queue::Queue;
 use writer::StandardError;
 
@@ -45,11 +49,13 @@ pub struct Log {
 }
 
 impl Log {
-    /// Starts to log to standard error what RUST_LOG lets through, or else what `filter` does.
+    /// Starts to log to standard error, in that format, what RUST_LOG lets through, or else what
+    /// `filter` does.
     ///
     /// # Errors
     /// When `filter` is none, or the thread that writes cannot be started.
-    pub fn start(filter: &str) -> anyhow::Result<Self> {
+    pub fn start(filter: &str, format: LogFormat) -> anyhow::Result<Self> {
+        format::choose(format);
         let (chosen, complaint) = choose(std::env::var_os(FILTER_VARIABLE).as_deref(), filter)?;
         let queue = Arc::new(Queue::default());
         start_writer(&queue)?;
@@ -57,6 +63,7 @@ impl Log {
             .with_writer(Lines(queue.clone()))
             .with_ansi(colours::wanted(&io::stderr()))
             .log_internal_errors(false)
+            .event_format(Events::new(format::chosen))
             .with_env_filter(chosen)
             .with_filter_reloading();
         let handle = subscriber.reload_handle();
@@ -74,6 +81,11 @@ impl Log {
     pub fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
         let (chosen, _) = choose(std::env::var_os(FILTER_VARIABLE).as_deref(), filter)?;
         (self.set_filter)(chosen)
+    }
+
+    /// Writes lines in that format from now on.
+    pub fn set_format(&self, format: LogFormat) {
+        format::choose(format);
     }
 }
 
@@ -183,13 +195,16 @@ pub fn end_with_any_panic() {
 }
 
 fn print_within(text: &str, wait: Duration) {
-    let line = format!("{text}\n");
     match QUEUE.get() {
         Some(queue) => {
+            let line = match format::chosen() {
+                LogFormat::Text => format!("{text}\n"),
+                LogFormat::Json => format::json_line(Level::ERROR, "ashlar", text),
+            };
             queue.push_in_any_case(line.as_bytes());
             queue.wait_until_written(wait);
         }
-        None => drop(io::stderr().write_all(line.as_bytes())),
+        None => drop(io::stderr().write_all(format!("{text}\n").as_bytes())),
     }
 }
 

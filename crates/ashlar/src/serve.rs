@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_control::{EventKind, Network, Watcher, router};
+use ashlar_control::{EventKind, Watcher};
 use ashlar_drive::Machine;
 use ashlar_node::{MachineDrives, MachineNode, Reactors, Threads};
 use ashlar_store::Options;
@@ -45,8 +45,8 @@ use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
 use crate::logging::{self, Log};
-pub use config::Config;
-use config::LOG_USUAL;
+use api::Doors;
+pub use config::{Config, keys};
 use finder::Finder;
 use logs::Logs;
 use node_api::{Remembered, ServedNode};
@@ -80,10 +80,7 @@ pub struct Running {
 pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let state = StateDir::open(&config.state)?;
     let warnings = warnings_of(&state);
-    let socket = api::bind(config, &state)?;
-    let accounts = accounts::open(&config.state)?;
-    let network = network::open(&config.network, &config.state).await?;
-    let facts = network.as_ref().map(Network::facts).unwrap_or_default();
+    let doors = Doors::open(config, &state).await?;
     let table = Table::new(state.node.subsystem(), state.node.nsid_high, state.node.starts);
     let remembered = Remembered::shown(&config.state, &state, &table);
     let target = Target::new(TargetConfig {
@@ -111,8 +108,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let logs = Logs::open(&config.state)?;
     let both = (logs.events.clone(), logs.audit.clone());
     let watcher = Arc::new(Watcher::new(node_api.clone(), both, warnings));
-    let router = router(node_api.clone(), watcher.clone(), accounts, facts);
-    let api = tokio::spawn(socket.serve(network, router, stopped));
+    let api = tokio::spawn(doors.serve(node_api.clone(), watcher.clone(), stopped));
     let watching = tokio::spawn({
         let watcher = watcher.clone();
         async move { watcher.run().await }
@@ -177,9 +173,8 @@ impl Running {
 
 /// `ashlar serve`.
 pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Result<()> {
-    let log = Log::start(LOG_USUAL)?;
     let config = Config::resolve(arguments, socket.clone())?;
-    log.set_filter(&config.log)?;
+    let log = Log::start(&config.log, config.log_format)?;
     raise_open_files();
     on_runtime(async {
         let mut signals = Signals::of_daemon()?;

@@ -12,7 +12,11 @@ use crate::operation::Route;
 use crate::types::{DriveErase, Pool};
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![
+    stoppable().into_iter().chain(others()).collect()
+}
+
+fn stoppable() -> [Route; 4] {
+    [
         Route::post("/pools/{pool}/scrub", "start_scrub", start_scrub)
             .changes(Role::Operator, "pool scrub")
             .text("Begins a scrub, unless one is under way. The pool's `scrub` tells how far it is.")
@@ -33,6 +37,11 @@ pub(super) fn routes() -> Vec<Route> {
             .text("Stops the rebalance that is under way, if one is. Everything stays where it is.")
             .answers::<Pool>("The pool.")
             .fails(OPEN_POOL),
+    ]
+}
+
+fn others() -> [Route; 4] {
+    [
         Route::post("/pools/{pool}/trim", "start_trim", trim)
             .changes(Role::Operator, "pool trim")
             .text("Begins to tell the drives of all space that is free, unless that goes on. The pool's `trim` tells how far it is. An error if none of them can be told. Who restarts the daemon has to ask again.")

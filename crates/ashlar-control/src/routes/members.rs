@@ -19,7 +19,11 @@ use crate::types::{FailDrive, NameDrive, NameSpare, Pool, RemoveDrive, ReplaceDr
 const THE_POOL: &str = "The pool as it is now.";
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![
+    taken().into_iter().chain(given_up_or_back()).collect()
+}
+
+fn taken() -> [Route; 3] {
+    [
         Route::post("/pools/{pool}/drives", "add_drive", add_drive)
             .changes(Role::Admin, "pool add-drive")
             .text("Takes a drive into a pool: what it held is lost.")
@@ -43,6 +47,11 @@ pub(super) fn routes() -> Vec<Route> {
             .answers::<Pool>(THE_POOL)
             .fails(OPEN_POOL)
             .fails(&[NoSuchSpare]),
+    ]
+}
+
+fn given_up_or_back() -> [Route; 4] {
+    [
         Route::post("/pools/{pool}/fail-drive", "fail_drive", fail_drive)
             .changes(Role::Operator, "drive fail")
             .text("Gives a drive of a pool up as if it had been pulled; what lives on it is rebuilt on the others.")

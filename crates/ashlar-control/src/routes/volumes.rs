@@ -27,7 +27,11 @@ const SETTINGS: &[ErrorCode] =
 const THE_VOLUME: &str = "The volume as it is now.";
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![
+    made_and_changed().into_iter().chain(others()).collect()
+}
+
+fn made_and_changed() -> [Route; 4] {
+    [
         Route::get("/volumes", "list_volumes", volumes)
             .text("All volumes of all pools that are open.")
             .answers_list::<Volume>("All volumes.")
@@ -54,6 +58,11 @@ pub(super) fn routes() -> Vec<Route> {
             .fails(VOLUME)
             .fails(SETTINGS)
             .fails(&[InvalidAtomic, NothingToChange, PoolReadOnly, WriteProtected]),
+    ]
+}
+
+fn others() -> [Route; 4] {
+    [
         Route::delete("/volumes/{pool}/{volume}", "delete_volume", delete_volume)
             .changes(Role::Admin, "volume delete")
             .text("Deletes a volume: hosts lose it at once.")

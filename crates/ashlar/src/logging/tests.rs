@@ -69,7 +69,7 @@ fn panic_elsewhere(standard_error: impl Into<std::process::Stdio>) -> std::proce
 fn a_panic_ends_the_process_whatever_standard_error_takes() {
     use std::os::unix::process::ExitStatusExt;
     if std::env::var_os(PANICS).is_some() {
-        let _log = Log::start("info").unwrap();
+        let _log = Log::start("info", LogFormat::Text).unwrap();
         end_with_any_panic();
         tracing::info!("before the panic");
         panic!("an invariant failed");

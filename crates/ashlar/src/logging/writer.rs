@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use tracing_subscriber::fmt::format;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing::Level;
 
+use super::format::{self, LogFormat};
 use super::queue::{Entry, Queue};
 
 /// Standard error without the lock of the standard library: whoever else prints there, a panic
@@ -68,7 +68,7 @@ impl<W: Write> Writer<W> {
 
     fn tell_dropped(&mut self) -> io::Result<()> {
         if self.dropped > 0 {
-            self.write_line(drop_notice(self.dropped).as_bytes())?;
+            self.write_line(drop_notice(self.dropped, format::chosen()).as_bytes())?;
             self.dropped = 0;
         }
         Ok(())
@@ -94,14 +94,13 @@ impl<W: Write> Writer<W> {
 }
 
 /// The line that says how many are missing, in the shape of the others.
-fn drop_notice(dropped: u64) -> String {
-    let mut time = String::new();
-    // A line without a time says as much.
-    let _ = SystemTime.format_time(&mut format::Writer::new(&mut time));
-    let lines = if dropped == 1 { "line" } else { "lines" };
-    format!(
-        "{time}  WARN ashlar::logging: {dropped} {lines} dropped: standard error could not take them\n"
-    )
+fn drop_notice(dropped: u64, format: LogFormat) -> String {
+    let (target, lines) = ("ashlar::logging", if dropped == 1 { "line" } else { "lines" });
+    let said = format!("{dropped} {lines} dropped: standard error could not take them");
+    match format {
+        LogFormat::Text => format!("{}  WARN {target}: {said}\n", format::now()),
+        LogFormat::Json => format::json_line(Level::WARN, target, &said),
+    }
 }
 
 #[cfg(test)]

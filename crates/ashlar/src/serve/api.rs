@@ -1,23 +1,62 @@
-//! The socket of the API, which a state directory that cannot be written may have no room for.
+//! The doors of the API: the network, and a socket, which a state directory that cannot be written
+//! may have no room for.
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use ashlar_control::{ListenError, Network, Socket, SocketGroup, SocketPlace};
+use anyhow::Context;
+use ashlar_control::{
+    Accounts, ListenError, Network, NodeApi, Socket, SocketGroup, SocketPlace, Watcher, router,
+};
 use axum::Router;
+use nix::unistd::Group;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use super::Config;
 use super::apart::apart;
 use super::state::{RETRY_INTERVAL, StateDir};
+use super::{Config, accounts, network};
 
 /// The API's socket, made or to be made.
-pub enum ApiSocket {
+enum ApiSocket {
     /// It listens.
     Bound(Socket),
     /// It cannot be made there now.
     Later(PathBuf, Option<SocketGroup>),
+}
+
+/// By which clients come in, and who is let in by the network.
+pub struct Doors {
+    socket: ApiSocket,
+    network: Option<Network>,
+    accounts: Arc<Accounts>,
+}
+
+impl Doors {
+    /// Those that the configuration names.
+    ///
+    /// # Errors
+    /// What cannot be listened at, or read.
+    pub async fn open(config: &Config, state: &StateDir) -> anyhow::Result<Self> {
+        Ok(Doors {
+            socket: bind(config, state)?,
+            accounts: accounts::open(&config.state)?,
+            network: network::open(&config.network, &config.state).await?,
+        })
+    }
+
+    /// Serves the API of a node until somebody says stop and the requests under way are answered.
+    pub async fn serve(
+        self,
+        node_api: Arc<dyn NodeApi>,
+        watcher: Arc<Watcher>,
+        stopped: oneshot::Receiver<()>,
+    ) {
+        let Doors { socket, network, accounts } = self;
+        let facts = network.as_ref().map(Network::facts).unwrap_or_default();
+        socket.serve(network, router(node_api, watcher, accounts, facts), stopped).await;
+    }
 }
 
 /// Makes the socket. One in a state directory that cannot be written may come later: hosts are
@@ -25,25 +64,39 @@ pub enum ApiSocket {
 ///
 /// # Errors
 /// When it cannot be made for another reason.
-pub fn bind(config: &Config, state: &StateDir) -> Result<ApiSocket, ListenError> {
+fn bind(config: &Config, state: &StateDir) -> anyhow::Result<ApiSocket> {
     let is_in_state_dir = config.socket.parent() == Some(config.state.as_path());
-    match Socket::bind(&config.socket, config.socket_group) {
+    let group = group(config)?;
+    match Socket::bind(&config.socket, group) {
         Ok(socket) => Ok(ApiSocket::Bound(socket)),
         Err(error @ ListenError::Os { .. }) if is_in_state_dir && state.warning().is_some() => {
             tracing::error!(
                 "{error}: the daemon serves hosts, and answers no command until it can write to \
                  the state directory. It tries again by itself; `--socket` names another place"
             );
-            Ok(ApiSocket::Later(config.socket.clone(), config.socket_group))
+            Ok(ApiSocket::Later(config.socket.clone(), group))
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 
+/// The group whose members may speak to the daemon.
+///
+/// # Errors
+/// When there is no such group.
+fn group(config: &Config) -> anyhow::Result<Option<SocketGroup>> {
+    let Some(name) = config.socket_group.as_deref() else { return Ok(None) };
+    let found = Group::from_name(name).with_context(|| format!("socket_group '{name}'"))?;
+    let group = found.with_context(|| {
+        format!("there is no group '{name}' (socket_group): `groupadd --system {name}` makes it")
+    })?;
+    Ok(Some(SocketGroup { gid: group.gid.as_raw(), role: config.socket_group_role }))
+}
+
 impl ApiSocket {
-    /// Serves `router`, once there is a socket, and by the network, until somebody says stop and the
-    /// requests under way are answered. A socket that is removed is made again.
-    pub async fn serve(
+    /// Serves `router`, once there is a socket, and by the network, until somebody says stop and
+    /// the requests under way are answered. A socket that is removed is made again.
+    async fn serve(
         self,
         network: Option<Network>,
         router: Router,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use ashlar_block::ByteSize;
-use ashlar_control::{Role, SocketGroup};
+use ashlar_control::Role;
 use ashlar_store::{OVER_PROVISIONING_PERCENT_MIN, Options};
 use ashlar_target::nvme_tcp::{Limits, Portal};
 use serde::Deserialize;
@@ -16,17 +16,16 @@ use super::health::HealthConfig;
 use super::network::NetworkConfig;
 use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
-use crate::logging;
+use crate::logging::{self, LogFormat};
 use limits::LimitsTable;
-pub use limits::by_name as limits_by_name;
 use memory::memory_bytes;
 
 mod health;
+pub mod keys;
 mod limits;
 mod memory;
 mod network;
 mod portals;
-mod socket_group;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
@@ -44,12 +43,15 @@ const MAP_MEMORY_PART: u64 = 20;
 const MAP_MEMORY_BYTES_DEFAULT_MIN: u64 = 256 << 20;
 const MAP_MEMORY_PART_MAX: u64 = 8;
 
+/// What members of the socket's group may do where nobody says.
+const SOCKET_GROUP_ROLE_USUAL: Role = Role::Operator;
+
 /// How long a start waits for drives that are late, by default and at most.
 const MEMBER_WAIT_SECONDS_DEFAULT: u64 = 10;
 const MEMBER_WAIT_SECONDS_MAX: u64 = 3600;
 
 /// What is logged where nobody says.
-pub const LOG_USUAL: &str = "info";
+const LOG_USUAL: &str = "info";
 
 /// Everything that the daemon was told, checked.
 #[derive(Clone, Debug)]
@@ -59,7 +61,9 @@ pub struct Config {
     /// Where the API listens.
     pub socket: PathBuf,
     /// Whose members may speak to it, beside its own user and root.
-    pub socket_group: Option<SocketGroup>,
+    pub socket_group: Option<String>,
+    /// What its members may do.
+    pub socket_group_role: Role,
     /// Where the API is served by the network.
     pub network: NetworkConfig,
     /// Where hosts connect.
@@ -86,6 +90,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is logged, unless the environment says otherwise.
     pub log: String,
+    /// How its lines are written.
+    pub log_format: LogFormat,
 }
 
 /// A size as people write it, a number of bytes included.
@@ -136,7 +142,6 @@ struct File {
     socket_group_role: Option<Role>,
     api_listen: Option<OneOrMore>,
     api_certificate: Option<PathBuf>,
-    api_key: Option<PathBuf>,
     reactors: Option<usize>,
     spin_us: Option<u64>,
     map_memory_bytes: Option<SizeText>,
@@ -144,6 +149,7 @@ struct File {
     cold_after_seconds: Option<u64>,
     member_wait_seconds: Option<u64>,
     log: Option<String>,
+    log_format: Option<LogFormat>,
     #[serde(default)]
     drive_directories: Vec<PathBuf>,
     auto_rejoin: Option<bool>,
@@ -179,10 +185,8 @@ impl Config {
         Ok(Config {
             state: arguments.state.clone(),
             socket,
-            socket_group: socket_group::resolve(
-                arguments.socket_group.as_deref().or(file.socket_group.as_deref()),
-                file.socket_group_role,
-            )?,
+            socket_group: arguments.socket_group.clone().or(file.socket_group.clone()),
+            socket_group_role: file.socket_group_role.unwrap_or(SOCKET_GROUP_ROLE_USUAL),
             network: network::resolve(&arguments.api_listen, &file)?,
             portals: portals::portals(&listen, &discovery)?,
             reactors,
@@ -196,6 +200,7 @@ impl Config {
             inject_panics: arguments.inject_panics.clone(),
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
             log: log_filter(file.log)?,
+            log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
         })
     }
 

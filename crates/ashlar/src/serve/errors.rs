@@ -38,8 +38,7 @@ fn classify(error: &NodeError) -> Code {
         NodeError::PoolExists(_) => Code::PoolExists,
         NodeError::RenamePool { error, .. } => classify_rename(error),
         NodeError::VolumeExists { .. } => Code::VolumeExists,
-        NodeError::Name(_) | NodeError::Create(CreateError::Name(_)) => Code::InvalidName,
-        NodeError::PoolName(..) => Code::InvalidName,
+        NodeError::Name(_) | NodeError::PoolName(..) => Code::InvalidName,
         Drive(_) | OlderCopy(_) => Code::DriveUnusable,
         NoAnswer(_) => Code::DriveHangs,
         NodeError::SameDrive(..) => Code::SameDrive,
@@ -53,14 +52,12 @@ fn classify(error: &NodeError) -> Code {
         NodeError::Create(error) | NodeError::CreateDrive { error, .. } => of_create(error),
         NodeError::NoSuchDrive { .. } => Code::NoSuchDrive,
         FailDrive { .. } | RemoveDrive { .. } | ReplaceDrive { .. } => of_member(error),
-        NodeError::ReturnDrive(error) => of_return(error),
-        NodeError::NotLost { .. } => Code::CannotReturn,
+        NodeError::ReturnDrive(_) | NodeError::NotLost { .. } => of_member(error),
         NodeError::Whereabouts(_) => Code::DrivePathUnknown,
         NodeError::AddDrive { error, .. } => of_add(error),
         NodeError::Taken { .. } => Code::PoolInUse,
         NodeError::Open { error, .. } => code_of_open(error),
         Grow(_) | Trim(_) | Capacity { .. } | OverPromised { .. } | Levels(_) => of_room(error),
-        // Whoever was asked has seen the volume when it was smaller.
         Shrinks { .. } => Code::ConfirmationNeeded,
         NodeError::Size(_) => Code::InvalidSize,
         NoZstd { .. } => Code::NoZstd,
@@ -76,6 +73,7 @@ fn classify(error: &NodeError) -> Code {
 
 fn of_create(error: &CreateError) -> Code {
     match error {
+        CreateError::Name(_) => Code::InvalidName,
         CreateError::Drive { error: Failure::Silent { .. }, .. } => Code::DriveHangs,
         CreateError::Drive { .. } | CreateError::FileSystemFull | CreateError::Checkpoint(_) => {
             Code::DriveUnusable
@@ -106,6 +104,8 @@ fn of_member(error: &NodeError) -> Code {
     match error {
         FailDrive { error: FailError::Pool(error), .. }
         | RemoveDrive { error: RemoveError::Pool(error), .. } => of_io(error),
+        NodeError::ReturnDrive(error) => of_return(error),
+        NodeError::NotLost { .. } => Code::CannotReturn,
         FailDrive { .. } => Code::CannotFail,
         RemoveDrive { .. } => Code::CannotRemove,
         _ => Code::CannotReplace,

@@ -14,8 +14,8 @@ use super::state::replace;
 pub struct NetworkConfig {
     /// The addresses; none: it is not served by the network.
     pub addresses: Vec<SocketAddr>,
-    /// The files of a certificate and its key; without them the daemon makes its own.
-    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The file with a certificate and its key; without it the daemon makes its own.
+    pub certificate: Option<PathBuf>,
 }
 
 /// Listens, where that is wanted.
@@ -27,7 +27,7 @@ pub async fn open(config: &NetworkConfig, state_dir: &Path) -> anyhow::Result<Op
         return Ok(None);
     }
     let identity = match &config.certificate {
-        Some((certificate, key)) => read(certificate, key)?,
+        Some(path) => read(path, path)?,
         None => own(state_dir, &config.addresses)?,
     };
     let network =

@@ -83,6 +83,29 @@ fn a_host_reads_and_writes(place: &Place) {
 }
 
 #[test]
+fn each_line_of_a_log_in_json_is_an_object_with_what_programs_look_for() {
+    let place = Place::new();
+    let log = place.path("log");
+    let mut command = place.serve();
+    command.args(["--log-format", "json"]).env("RUST_LOG", "debug");
+    command.stderr(File::create(&log).unwrap());
+    let mut daemon = place.spawn(command);
+    daemon.wait_for("READY=1");
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "64MiB", "--allow", "any"]);
+    a_host_reads_and_writes(&place);
+    daemon.terminate();
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.contains("\"message\":\"stopped\""), "{said}");
+    for line in said.lines() {
+        let object: serde_json::Value = serde_json::from_str(line).expect(line);
+        for key in ["timestamp", "level", "message", "target"] {
+            assert!(object[key].is_string(), "{key}: {line}");
+        }
+    }
+}
+
+#[test]
 fn a_daemon_whose_standard_error_is_full_serves_and_ends() {
     let place = Place::new();
     let daemon = start(&place, "debug", File::options().write(true).open("/dev/full").unwrap());

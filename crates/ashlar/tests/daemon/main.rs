@@ -34,7 +34,6 @@ mod moving;
 mod names;
 mod naming;
 mod network;
-mod network;
 mod one_drive;
 mod output;
 mod pages;

@@ -99,30 +99,5 @@ impl LimitsTable {
     }
 }
 
-/// Every limit by its name in the table, with its value.
-pub fn by_name(limits: &Limits) -> Vec<(&'static str, String)> {
-    let seconds = |time: &Duration| time.as_secs_f64().to_string();
-    vec![
-        ("connections_max", limits.connections_max.to_string()),
-        ("connecting_max", limits.connecting_max.to_string()),
-        ("io_queues_max", limits.io_queues_max.to_string()),
-        ("queue_entries_max", limits.queue_entries_max.to_string()),
-        ("transfer_bytes_max", limits.transfer_bytes_max.to_string()),
-        ("in_capsule_bytes_max", limits.in_capsule_bytes_max.to_string()),
-        ("in_capsule_total_bytes_max", limits.in_capsule_total_bytes_max.to_string()),
-        ("connection_bytes_max", limits.connection_bytes_max.to_string()),
-        ("host_bytes_max", limits.host_bytes_max.to_string()),
-        ("reactor_bytes_max", limits.reactor_bytes_max.to_string()),
-        ("handshake_timeout_seconds", seconds(&limits.handshake_timeout)),
-        ("connect_wait_seconds", seconds(&limits.connect_wait)),
-        ("transfer_timeout_seconds", seconds(&limits.transfer_timeout)),
-        ("ready_wait_seconds", seconds(&limits.ready_wait)),
-        ("closing_timeout_seconds", seconds(&limits.closing_timeout)),
-        ("keep_alive_min_seconds", seconds(&limits.keep_alive_min)),
-        ("keep_alive_max_seconds", seconds(&limits.keep_alive_max)),
-        ("health_interval_seconds", seconds(&limits.health_interval)),
-    ]
-}
-
 #[cfg(test)]
 mod tests;

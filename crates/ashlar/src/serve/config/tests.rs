@@ -3,11 +3,8 @@ use super::*;
 fn resolve(text: &str) -> anyhow::Result<Config> {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), text).unwrap();
-    let arguments = ServeArguments {
-        state: "/state".into(),
-        config: Some(file.path().to_owned()),
-        ..ServeArguments::default()
-    };
+    let config = Some(file.path().to_owned());
+    let arguments = ServeArguments { config, ..ServeArguments::default() };
     Config::resolve(&arguments, None)
 }
 
