@@ -92,6 +92,7 @@ package: cargo ## a Debian package and an archive with an installer, in target/p
 	scripts/package
 
 package-test: program ## the package in a clean Debian with systemd, in QEMU: install, upgrade, purge
+	@scripts/setup package
 	tests/package/run --binary $(BUILT)/$(TEST_PROFILE)/ashlar
 
 mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)

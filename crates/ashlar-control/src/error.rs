@@ -2,8 +2,8 @@
 
 use ashlar_block::printable;
 use axum::Json;
-use axum::http::HeaderValue;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -85,6 +85,10 @@ impl IntoResponse for ApiError {
         let (status, problem) = (self.code.status(), Problem::from(self));
         let mut response = (status, Json(problem.clone())).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if status == StatusCode::UNAUTHORIZED {
+            // RFC 6750, section 3.
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
         // For whoever tells of it.
         response.extensions_mut().insert(problem);
         response

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{FromRef, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method};
@@ -32,6 +33,8 @@ mod volumes;
 
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
+
+const JSON: &str = "application/json";
 
 type Node = State<Arc<dyn NodeApi>>;
 type Answer<T> = Result<Json<T>, ApiError>;
@@ -103,8 +106,9 @@ pub fn router(
 ) -> Router {
     let (attempts, network) = (Arc::default(), Arc::new(network));
     let api = Api { node: node_api, watcher, accounts, attempts, network };
-    let document = document(&operations());
-    let document = get(move || std::future::ready(Json(document.clone())));
+    let document = document(&operations()).to_json().expect("a document is plain data");
+    let document = Bytes::from(document);
+    let document = get(move || std::future::ready(([(CONTENT_TYPE, JSON)], document.clone())));
     let paths = by_path(routes(), &api);
     let router = Router::new().route(&format!("{API_ROOT}/openapi.json"), document);
     paths

@@ -69,13 +69,17 @@ impl Accounts {
 
     /// Who shows that, and what they may do; nothing if nobody is known by it now.
     pub fn who_shows(&self, shown: &str) -> Option<(String, Role)> {
+        let of_keys = || self.kept().keys.iter().find_map(|key| key.check(shown));
+        self.who_has_token(shown).or_else(of_keys)
+    }
+
+    /// The same, where no signature is to be checked.
+    pub fn who_has_token(&self, shown: &str) -> Option<(String, Role)> {
+        let id = KeptToken::id_of(shown)?;
         let kept = self.kept();
-        if let Some(id) = KeptToken::id_of(shown) {
-            let token = kept.tokens.iter().find(|token| token.id == id)?;
-            let holds = token.is(shown) && !token.has_expired(SystemTime::now());
-            return holds.then(|| (format!("token {}", token.name), token.role));
-        }
-        kept.keys.iter().find_map(|key| key.check(shown))
+        let token = kept.tokens.iter().find(|token| token.id == id)?;
+        let holds = token.is(shown) && !token.has_expired(SystemTime::now());
+        holds.then(|| (format!("token {}", token.name), token.role))
     }
 
     /// All tokens.

@@ -8,7 +8,7 @@ use utoipa::OpenApi as _;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{self, HttpMethod, OperationBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema};
+use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{ContentBuilder, OpenApi, RefOr, Required, Response, ResponseBuilder};
 
 use super::Operation;
@@ -114,7 +114,7 @@ fn failures(operation: &Operation) -> BTreeMap<u16, Vec<ErrorCode>> {
 /// A problem with one of these codes.
 fn failure(codes: &[ErrorCode], problem: &Shape) -> Response {
     let words: Vec<&str> = codes.iter().map(|code| code.word()).collect();
-    let code = ObjectBuilder::new().enum_values(Some(words));
+    let code = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words));
     let narrowed = ObjectBuilder::new().property("code", code);
     let schema = AllOfBuilder::new().item(problem.reference()).item(narrowed).build();
     let lines = codes.iter().map(|code| format!("* `{}`: {}", code.word(), code.text()));

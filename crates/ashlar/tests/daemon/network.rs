@@ -89,10 +89,11 @@ fn whoever_shows_no_token_or_one_that_does_not_hold_is_not_let_in() {
     let other = token(&place, "cd", "viewer");
     let kept = fs::read_to_string(place.path("accounts.json")).expect("accounts");
     assert!(kept.contains("\"cd\"") && !kept.contains(secret.trim()), "{kept}");
-    assert!(!kept.contains(fs::read_to_string(other).expect("a token").trim()), "{kept}");
+    assert!(!kept.contains(fs::read_to_string(&other).expect("a token").trim()), "{kept}");
     let tries = (0..20).map(|_| refused(server.ask(&wrong, &["status"])));
     assert!(tries.last().is_some_and(|why| why.contains("failed too often")), "it has a bound");
-    // By its socket a daemon is asked all the same.
+    // Whoever has a token is let in from there all the same, and so is the socket.
+    assert!(server.ask(&other, &["status"]).status().expect("it runs").success());
     place.ok(&["status"]);
     daemon.terminate();
 }
