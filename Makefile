@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -94,6 +94,9 @@ package: cargo ## a Debian package and an archive with an installer, in target/p
 package-test: program ## the package in a clean Debian with systemd, in QEMU: install, upgrade, purge
 	@scripts/setup package
 	tests/package/run --binary $(BUILT)/$(TEST_PROFILE)/ashlar
+
+api-test: program ## the API as others' tools meet it: its document, schemathesis, a generated client
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/api/run
 
 mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)
 	scripts/check-mutants

@@ -118,7 +118,7 @@ impl<E: Entry> Log<E> {
         let last = before.last().map_or(0, Entry::seq);
         let skipped = before.len().saturating_sub(RECENT_MAX);
         let entries = before.into_iter().skip(skipped).collect();
-        let recent = Mutex::new(Recent { entries, next_seq: seq.max(last + 1) });
+        let recent = Mutex::new(Recent { entries, next_seq: seq.max(last.saturating_add(1)) });
         Log { recent, archive, ended: watch::Sender::new(false) }
     }
 
@@ -177,7 +177,7 @@ impl<E: Entry> Log<E> {
         let found = wanted.of(recent.entries.iter().cloned());
         let first = recent.entries.front().map_or(recent.next_seq, Entry::seq);
         let left = match wanted.after {
-            Some(after) if after + 1 >= first => 0,
+            Some(after) if after.saturating_add(1) >= first => 0,
             Some(_) => wanted.limit,
             None => wanted.limit - found.len(),
         };

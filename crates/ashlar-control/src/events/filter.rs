@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::EventKind;
 use crate::error::ApiError;
 use crate::log::Wanted;
-use crate::log::query::{Span, invalid, limit};
+use crate::log::query::{Span, after, invalid, limit};
 use crate::operation::Route;
 use crate::types::{Event, Severity};
 
@@ -62,7 +62,7 @@ impl EventQuery {
     /// # Errors
     /// What of it is wrong.
     pub fn wanted(self) -> Result<Wanted<Event>, ApiError> {
-        let (after, limit) = (self.after, limit(self.limit)?);
+        let (after, limit) = (after(self.after)?, limit(self.limit)?);
         let filter = Filter::of(self)?;
         let filter = Arc::new(move |event: &Event| filter.wants(event));
         Ok(Wanted { after, before: u64::MAX, limit, filter })

@@ -51,7 +51,18 @@ pub(crate) fn limit(wanted: Option<usize>) -> Result<usize, ApiError> {
     Err(invalid(format!("limit={limit} cannot be: choose 1 to {LIMIT_MAX}")))
 }
 
-/// What the document says of that.
+/// After which number. The document has numbers of 63 bits, as most languages do.
+///
+/// # Errors
+/// When it is larger.
+pub(crate) fn after(number: Option<u64>) -> Result<Option<u64>, ApiError> {
+    match number.filter(|number| i64::try_from(*number).is_err()) {
+        Some(number) => Err(invalid(format!("after={number} cannot be: it is too large"))),
+        None => Ok(number),
+    }
+}
+
+/// What the document says of the limit.
 pub(crate) fn limited(route: Route) -> Route {
     route.query::<u16>("limit", "So many at most: 1000 if it is not given, 10000 at most.")
 }

@@ -10,7 +10,7 @@ use super::Answer;
 use crate::access::Role;
 use crate::error::{ApiError, ErrorCode};
 use crate::log::Wanted;
-use crate::log::query::{Span, limit, limited};
+use crate::log::query::{self as log, Span, limited};
 use crate::operation::Route;
 use crate::query::Query;
 use crate::types::AuditEntry;
@@ -50,7 +50,8 @@ struct AuditQuery {
 impl AuditQuery {
     fn wanted(self) -> Result<Wanted<AuditEntry>, ApiError> {
         let AuditQuery { after, limit: wanted, pool, operation, result, since, until } = self;
-        let span = Span::of(since, until)?;
+        let (after, limit, span) =
+            (log::after(after)?, log::limit(wanted)?, Span::of(since, until)?);
         let filter = move |entry: &AuditEntry| {
             let what = &entry.what;
             (pool.is_none() || pool == what.pool)
@@ -58,7 +59,7 @@ impl AuditQuery {
                 && result.as_ref().is_none_or(|wanted| *wanted == what.result)
                 && span.has(&entry.time)
         };
-        Ok(Wanted { after, before: u64::MAX, limit: limit(wanted)?, filter: Arc::new(filter) })
+        Ok(Wanted { after, before: u64::MAX, limit, filter: Arc::new(filter) })
     }
 }
 
