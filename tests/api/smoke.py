@@ -3,17 +3,16 @@
 import sys
 
 from ashlar_client import AuthenticatedClient
-from ashlar_client.api.pools import create_pool, list_pools
+from ashlar_client.api.pools import list_pools
 from ashlar_client.api.volumes import create_volume, delete_volume, list_volumes
-from ashlar_client.models import CreatePool, CreateVolume
+from ashlar_client.models import CreateVolume
 
 url, token = sys.argv[1:]
 client = AuthenticatedClient(base_url=url, token=token, verify_ssl=False)
 
-drives = [f"mem:64MiB,{index}" for index in range(3)]
 pools = list_pools.sync(client=client)
-pool = next((pool for pool in pools if pool.name), None)
-assert pool is not None, f"no pool: {pools}"
+assert isinstance(pools, list) and pools, pools
+pool = pools[0]
 wanted = CreateVolume(
     pool=pool.name, name="smoke", size_bytes=16 << 20, lba_bytes=4096, allow=[], compression="auto"
 )
