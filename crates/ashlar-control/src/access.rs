@@ -84,13 +84,24 @@ impl Caller {
         if self.role >= operation.role {
             return Ok(());
         }
-        let (id, needed) = (operation.id, operation.role);
-        let why = format!("{self} has the role {}, and {id} needs {needed}", self.role);
+        Err(self.lacks(operation.role, operation.id))
+    }
+
+    /// Lets the caller on if they may lose data.
+    ///
+    /// # Errors
+    /// That they may not do `what`.
+    pub(crate) fn check_may_lose_data(&self, what: &str) -> Result<(), ApiError> {
+        if self.role >= Role::Admin { Ok(()) } else { Err(self.lacks(Role::Admin, what)) }
+    }
+
+    fn lacks(&self, needed: Role, what: &str) -> ApiError {
+        let why = format!("{self} has the role {}, and {what} needs {needed}", self.role);
         let hint = match self.account {
             Some(_) => "ask with a token of that role: `ashlar token create` makes one",
             None => "ask as root, or have the role of the socket's group changed",
         };
-        Err(ApiError::new(ErrorCode::Forbidden, why).with_hint(hint))
+        ApiError::new(ErrorCode::Forbidden, why).with_hint(hint)
     }
 }
 

@@ -18,6 +18,10 @@ const DETAILS_BYTES_MAX: usize = 256;
 /// Longest name of a pool or volume that is repeated, in bytes: one that is asked for in vain may
 /// be longer.
 const TARGET_BYTES_MAX: usize = 160;
+/// The same of why it was refused, which may repeat what the request has brought.
+const PROBLEM_BYTES_MAX: usize = 1024;
+/// Operations of which the audit log keeps no body: somebody may send a private key by mistake.
+const WITHOUT_BODY: [&str; 1] = ["add_key"];
 const DONE: &str = "done";
 const REFUSED: &str = "refused";
 const ASKED: &str = "asked";
@@ -34,9 +38,10 @@ pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller
         "/import-pool" => (said("pool").or_else(|| said("name")), None),
         _ => (at("pool"), at("volume")),
     };
+    let body: &[u8] = if WITHOUT_BODY.contains(&operation.id) { &[] } else { body };
     let body = String::from_utf8_lossy(body).split_whitespace().collect::<Vec<_>>().join(" ");
     Deed {
-        caller: caller.to_string(),
+        caller: cut(&caller.to_string(), TARGET_BYTES_MAX),
         role: caller.role,
         uid: caller.uid,
         pid: caller.pid,
@@ -61,15 +66,17 @@ impl Deed {
             _ => REFUSED,
         };
         let problem = match refusal {
-            Some(refusal) => Some(refusal.detail.clone()),
+            Some(refusal) => Some(cut(&refusal.detail, PROBLEM_BYTES_MAX)),
             None => (result != DONE).then(|| response.status().to_string()),
         };
         Deed { result: result.to_owned(), code, problem, ..self }
     }
 
-    /// What is told of it. `None`: nothing was done, and the client was asked whether it may be.
+    /// What is told of it. `None`: nothing was done, and the client was asked whether it may be, or
+    /// may not ask for that at all. The audit log has those.
     pub(crate) fn happening(&self) -> Option<Happening> {
-        if self.result == ASKED {
+        let is_forbidden = self.code.as_deref() == Some(ErrorCode::Forbidden.word());
+        if self.result == ASKED || is_forbidden {
             return None;
         }
         let severity = if self.result == DONE { Severity::Info } else { Severity::Warning };

@@ -2,7 +2,7 @@
 
 use ashlar_block::printable;
 use axum::Json;
-use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,10 @@ impl IntoResponse for ApiError {
         if status == StatusCode::UNAUTHORIZED {
             // RFC 6750, section 3.
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS) {
+            // Nobody that is not known keeps a place.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         // For whoever tells of it.
         response.extensions_mut().insert(problem);

@@ -15,7 +15,8 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::access::Role;
 use crate::error::ErrorCode;
 use crate::error::ErrorCode::{
-    Forbidden, Internal, InvalidQuery, InvalidRequest, TooManyAttempts, Unauthenticated,
+    BodyTooLarge, Forbidden, Internal, InvalidBody, InvalidQuery, InvalidRequest, TooManyAttempts,
+    Unauthenticated,
 };
 use crate::routes::Api;
 
@@ -96,8 +97,10 @@ impl Route {
         id: &'static str,
         handler: impl Handler<T, Api>,
     ) -> Self {
+        let of_body: &[ErrorCode] =
+            if method == Method::GET { &[] } else { &[InvalidBody, BodyTooLarge] };
         let of_all = [InvalidRequest, InvalidQuery, Unauthenticated, TooManyAttempts, Internal];
-        let errors = BTreeSet::from(of_all);
+        let errors = of_all.iter().chain(of_body).copied().collect();
         let operation = Operation {
             id,
             method,
@@ -194,7 +197,7 @@ impl Route {
     /// The body of a request.
     pub fn takes<T: ToSchema>(mut self) -> Self {
         self.operation.takes = Some(Shape::of::<T>());
-        self.fails(&[ErrorCode::InvalidBody, ErrorCode::BodyTooLarge])
+        self
     }
 
     /// What is answered.

@@ -35,6 +35,8 @@ pub use settings::SETTINGS;
 pub struct Reach {
     /// At this socket, or one of the usual ones.
     pub socket: Option<PathBuf>,
+    /// The command line names that one.
+    pub names_socket: bool,
     /// Or on another machine.
     pub server: ServerArguments,
     /// How long it is waited for.
@@ -43,8 +45,8 @@ pub struct Reach {
 
 impl Reach {
     fn client(self) -> anyhow::Result<Client> {
-        let Reach { socket, server, patience } = self;
-        match profiles::server(&server, socket.is_some())? {
+        let Reach { socket, names_socket, server, patience } = self;
+        match profiles::server(&server, names_socket)? {
             Some(options) => Ok(Client::of_server(Server::new(&options)?, patience)),
             None => Client::new(socket, patience),
         }

@@ -34,6 +34,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+    // What the environment says is meant for daemons of this machine.
+    let names_socket = arguments.socket.is_some();
     let socket = arguments.take_socket();
     match arguments.command {
         Command::Serve(options) => serve::run(&options, socket),
@@ -46,6 +48,7 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         Command::Client(verb) => {
             let client = cli::Reach {
                 socket,
+                names_socket,
                 server: arguments.server,
                 patience: Patience::of(arguments.timeout),
             };

@@ -1,6 +1,7 @@
 //! JSON web tokens (RFC 7519) that somebody else signs, whose public key was registered: a client
 //! may do what the token's claim `role` says, and no more than the key's role.
 
+use ashlar_block::printable;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,11 @@ use crate::types::Key;
 
 /// How far the clocks of both sides may be apart.
 const LEEWAY_SECONDS: u64 = 60;
+/// Longest part of a token's subject that is shown.
+const SUBJECT_CHARS_MAX: usize = 64;
+/// What a public key begins with, and the longest one.
+const BEGINNING: &str = "-----BEGIN PUBLIC KEY-----";
+const PEM_BYTES_MAX: usize = 16 << 10;
 
 /// A registered key.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -39,6 +45,9 @@ impl KeptKey {
     /// When it cannot check a signature.
     pub fn new(name: &str, role: Role, created_at: String, pem: &str) -> Result<Self, NoKey> {
         let (name, pem) = (name.to_owned(), pem.trim().to_owned());
+        if !pem.starts_with(BEGINNING) || pem.len() > PEM_BYTES_MAX {
+            return Err(NoKey);
+        }
         let key = KeptKey { name, role, created_at, pem };
         key.decoding().map(|_| key.clone()).ok_or(NoKey)
     }
@@ -66,7 +75,10 @@ impl KeptKey {
         validation.validate_aud = false;
         validation.set_required_spec_claims(&["exp"]);
         let claims = decode::<Claims>(shown, &key, &validation).ok()?.claims;
-        let subject = claims.sub.map_or_else(String::new, |subject| format!(" ({subject})"));
+        let subject = claims.sub.map_or_else(String::new, |subject| {
+            let shown: String = subject.chars().take(SUBJECT_CHARS_MAX).collect();
+            format!(" ({})", printable(&shown))
+        });
         Some((format!("key {}{subject}", self.name), claims.role.min(self.role)))
     }
 

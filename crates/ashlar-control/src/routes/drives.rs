@@ -20,6 +20,7 @@ pub(super) fn routes() -> Vec<Route> {
             .fails(&[Stopping]),
         Route::post("/drives/inspect", "inspect_drive", inspect_drive)
             .text("Looks what a drive is and holds. Nothing changes.")
+            .needs(Role::Operator)
             .takes::<NameDrive>()
             .answers::<DriveInfo>("What it is.")
             .fails(DRIVES)

@@ -5,8 +5,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::to_bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::{RawPathParams, Request};
+use axum::http::Method;
 use axum::http::header::AUTHORIZATION;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +20,7 @@ use crate::access::{Caller, Entrance};
 use crate::changes::deed;
 use crate::error::{ApiError, ErrorCode, Problem};
 use crate::operation::Operation;
+use crate::types::Deed;
 
 /// Largest body of a request, in bytes.
 const BODY_BYTES_MAX: usize = 2 << 20;
@@ -35,7 +37,7 @@ pub(super) fn guarded(
     handler.route_layer(from_fn(move |params: RawPathParams, request: Request, next: Next| {
         let (operation, api) = (operation.clone(), api.clone());
         async move {
-            let response = serve(&operation, &api, &params, request, next).await;
+            let response = serve(&operation, api, &params, request, next).await;
             check_is_declared(&operation, &response);
             response
         }
@@ -44,43 +46,67 @@ pub(super) fn guarded(
 
 async fn serve(
     operation: &Operation,
-    api: &Api,
+    api: Api,
     params: &RawPathParams,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let caller = match caller(api, &request) {
+    let caller = match caller(&api, &request) {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
+    let named: Vec<(&str, &str)> = params.iter().collect();
+    if let Err(refusal) = caller.check(operation) {
+        let response = refusal.into_response();
+        if operation.is_change() {
+            // What was to be done by whoever may not is of no account, and may be long.
+            let deed = deed(operation, &named, &Bytes::new(), &caller);
+            api.watcher.tell_change(deed.answered(&response));
+        }
+        return response;
+    }
     if let Err(refusal) = check_query(operation, &request) {
         return refusal.into_response();
     }
     request.extensions_mut().insert(caller.clone());
-    if !operation.is_change() {
-        return match caller.check(operation) {
-            Ok(()) => next.run(request).await,
-            Err(refusal) => refusal.into_response(),
-        };
+    if operation.method == Method::GET {
+        return next.run(request).await;
     }
-    let (parts, body) = request.into_parts();
-    let body = match timeout(BODY_WAIT, to_bytes(body, BODY_BYTES_MAX)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(error)) => return unread(&error).into_response(),
-        Err(_) => {
-            return ApiError::new(ErrorCode::InvalidBody, "the body does not come").into_response();
-        }
+    let (request, body) = match whole(request).await {
+        Ok(whole) => whole,
+        Err(refusal) => return refusal.into_response(),
     };
-    let named: Vec<(&str, &str)> = params.iter().collect();
+    if !operation.is_change() {
+        return next.run(request).await;
+    }
     let deed = deed(operation, &named, &body, &caller);
-    let response = match caller.check(operation) {
-        Ok(()) => next.run(Request::from_parts(parts, body.into())).await,
-        Err(refusal) => refusal.into_response(),
-    };
-    api.watcher.tell_change(deed.answered(&response));
-    // Whoever has made a change finds its events.
-    api.watcher.look().await;
-    response
+    changed(api, deed, request, next).await
+}
+
+/// What comes of a change. A client that goes meanwhile takes nothing back: what it has asked for
+/// is done, and written down.
+async fn changed(api: Api, deed: Deed, request: Request, next: Next) -> Response {
+    let change = tokio::spawn(async move {
+        let response = next.run(request).await;
+        api.watcher.tell_change(deed.answered(&response));
+        // Whoever has made a change finds its events.
+        api.watcher.look().await;
+        response
+    });
+    change.await.unwrap_or_else(|_| {
+        ApiError::new(ErrorCode::Stopping, "the daemon has ended before that was done")
+            .into_response()
+    })
+}
+
+/// The request once its body is there, and the body.
+async fn whole(request: Request) -> Result<(Request, Bytes), ApiError> {
+    let (parts, body) = request.into_parts();
+    let read = timeout(BODY_WAIT, to_bytes(body, BODY_BYTES_MAX)).await;
+    let read =
+        read.map_err(|_| ApiError::new(ErrorCode::InvalidBody, "the body does not come in time"))?;
+    let body = read.map_err(|error| unread(&error))?;
+    Ok((Request::from_parts(parts, body.clone().into()), body))
 }
 
 /// Who asks.
@@ -93,7 +119,9 @@ fn caller(api: &Api, request: &Request) -> Result<Caller, ApiError> {
             return Ok(Caller { uid: Some(*uid), pid: *pid, role: *role, ..Caller::default() });
         }
         Some(Entrance::Network(address)) => *address,
-        None => return Ok(Caller::default()),
+        None => {
+            return Err(ApiError::new(ErrorCode::Unauthenticated, "nobody knows who asks"));
+        }
     };
     let now = Instant::now();
     let may_try = api.attempts.may_try(address.ip(), now);

@@ -1,11 +1,11 @@
 //! Drives and spares of a pool: taken in, given up, replaced.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use serde_json::Value;
 
 use super::{Answer, Node};
-use crate::access::Role;
+use crate::access::{Caller, Role};
 use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::ErrorCode::{
@@ -120,8 +120,12 @@ async fn fail_drive(
     State(node): Node,
     Path(pool): Path<String>,
     consent: Consent,
+    Extension(caller): Extension<Caller>,
     Body(request): Body<FailDrive>,
 ) -> Answer<Pool> {
+    if request.force {
+        caller.check_may_lose_data("giving a drive up without which data cannot be read")?;
+    }
     node.fail_drive(pool, request, consent).await.map(Json)
 }
 

@@ -1,12 +1,12 @@
 //! Volumes.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::{Answer, Node, find};
-use crate::access::Role;
+use crate::access::{Caller, Role};
 use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::ErrorCode::{
@@ -144,8 +144,16 @@ async fn change_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     consent: Consent,
+    Extension(caller): Extension<Caller>,
     Body(request): Body<ChangeVolume>,
 ) -> Answer<Volume> {
+    let volumes = node.volumes().await?;
+    let is_it = |found: &&Volume| found.pool == pool && found.name == volume;
+    let before = volumes.iter().find(is_it).map_or(u64::MAX, |volume| volume.size_bytes);
+    // Of one that is named otherwise nobody can say whether it shrinks.
+    if request.size_bytes.is_some_and(|size| size < before) {
+        caller.check_may_lose_data("making a volume smaller")?;
+    }
     node.change_volume(pool, volume, request, consent).await.map(Json)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{GLOBAL_OPTIONS, parse_timeout};
+use super::GLOBAL_OPTIONS;
 
 /// A daemon on another machine.
 #[derive(Args, Clone, Default, Debug)]
@@ -25,6 +25,12 @@ pub struct ServerArguments {
     /// A server with all of that, from ~/.config/ashlar/profiles.toml (or ASHLAR_PROFILE)
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, value_name = "NAME")]
     pub profile: Option<String>,
+}
+
+/// In which time a token expires.
+fn parse_expiry(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).ok().filter(|time| time.as_secs() > 0);
+    time.ok_or_else(|| format!("'{text}' is no time for a token to live: write 90d, 12h or 30m"))
 }
 
 /// What whoever shows a token may do.
@@ -52,7 +58,7 @@ pub enum TokenCommand {
         #[arg(long, value_enum)]
         role: RoleName,
         /// When it expires, as 90d or 12h; without that it never does
-        #[arg(long, value_name = "TIME", value_parser = parse_timeout)]
+        #[arg(long, value_name = "TIME", value_parser = parse_expiry)]
         expires: Option<Duration>,
     },
     /// List all tokens
@@ -72,7 +78,7 @@ pub enum KeyCommand {
     /// Register a public key: JSON web tokens that its owner signs are let in
     #[command(after_help = "Example:
   ashlar key add sso --role operator sso-public.pem
-A token needs the claims exp and role, and is signed by EdDSA (Ed25519) or RS256.")]
+A token has the claims exp and role, and is signed by EdDSA or RS256.")]
     Add {
         /// Its name
         name: String,

@@ -110,7 +110,8 @@ fn parse_event_number(text: &str) -> Result<u64, String> {
 
 /// A time as the API takes it.
 fn parse_time(text: &str) -> Result<String, String> {
-    let ago = |ago: Duration| SystemTime::now().checked_sub(ago);
+    let is_one = |time: &SystemTime| *time >= SystemTime::UNIX_EPOCH;
+    let ago = |ago: Duration| SystemTime::now().checked_sub(ago).filter(is_one);
     let time = parse_rfc3339_weak(text).ok().or_else(|| ago(parse_duration(text).ok()?));
     let wrong = || format!("'{text}' is no time: write 2026-01-31T12:00:00Z, or 2h or 7d for ago");
     time.map(|time| format_rfc3339_millis(time).to_string()).ok_or_else(wrong)

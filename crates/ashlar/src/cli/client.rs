@@ -352,7 +352,7 @@ fn unreachable(socket: &Path, error: &std::io::Error) -> Refused {
             Some(START_OR_NAME),
         ),
         ErrorKind::PermissionDenied => {
-            let hint = "only the daemon's own user, and root, may speak to it";
+            let hint = "root may speak to it, the daemon's own user, and members of its group (--socket-group)";
             refused("permission_denied", format!("permission denied at {socket}"), Some(hint))
         }
         _ => refused("unreachable", format!("cannot reach the daemon at {socket}: {error}"), None),

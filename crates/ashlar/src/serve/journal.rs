@@ -26,8 +26,8 @@ use files::Files;
 
 mod files;
 
-/// Entries that wait to be written.
-const QUEUE_MAX: usize = 4096;
+/// Entries that wait to be written: those that wait are in the log's memory all the while.
+const QUEUE_MAX: usize = RECENT_MAX;
 /// How long the entries that are read are waited for.
 const READ_WAIT: Duration = Duration::from_secs(10);
 

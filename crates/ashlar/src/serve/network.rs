@@ -58,11 +58,13 @@ fn own(state_dir: &Path, addresses: &[SocketAddr]) -> anyhow::Result<Identity> {
     let (certificate, key) = (directory.join("certificate.pem"), directory.join("key.pem"));
     match (certificate.exists(), key.exists()) {
         (true, true) => return read(&certificate, &key),
-        (false, false) => {}
-        _ => bail!(
-            "{} has a certificate or its key, and not both: put the other one back, or remove it",
-            directory.display()
+        (true, false) => bail!(
+            "{} is there without its key {}: put that back, or remove the certificate",
+            certificate.display(),
+            key.display()
         ),
+        // No client has seen the certificate of a key that was written last.
+        (false, _) => {}
     }
     let made = OwnCertificate::make(names(addresses))?;
     let keep = || {

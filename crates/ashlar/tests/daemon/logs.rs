@@ -1,7 +1,9 @@
 //! What the daemon writes down of what has happened, and who may ask it for what.
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -83,6 +85,43 @@ fn every_change_is_in_the_audit_log_with_who_has_asked_and_what_came_of_it() {
     assert_eq!(told(&audit(&place, &["--result", "refused"])), expected[2..3]);
     let text = place.ok(&["audit"]);
     assert!(text.contains("refused  volume create tank/v0"), "{text}");
+}
+
+/// Ctrl-C at a command ended its connection, and with it the part that wrote down what it had done.
+#[test]
+fn a_change_is_in_the_audit_log_although_its_client_has_gone() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let drives: Vec<String> = (0..3).map(|index| place.drive(index)).collect();
+    let body = serde_json::json!({ "name": "tank", "level": "5", "drives": drives }).to_string();
+    let head = format!("content-type: application/json\r\ncontent-length: {}", body.len());
+    let mut client = UnixStream::connect(place.socket()).expect("it listens");
+    let request = format!("POST /api/v1/pools HTTP/1.1\r\nhost: ashlar\r\n{head}\r\n\r\n{body}");
+    client.write_all(request.as_bytes()).expect("it listens");
+    place.wait_until("the first drive is made", |place| place.image(0).exists());
+    drop(client);
+    place.wait_until("it is written down", |place| {
+        audit(place, &[]).iter().any(|entry| entry.what.operation == "create_pool")
+    });
+}
+
+#[test]
+fn what_loses_data_needs_the_admin_whatever_it_is_called() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can give a socket to a group, and try as another user");
+    }
+    let place = Place::new();
+    let _daemon = place.start_with(&["--socket-group", "daemon"]);
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "32MiB"]);
+    let gid = fs::metadata(place.socket()).expect("a socket").gid();
+    let member = |arguments: &[&str]| as_member(&place, gid, arguments);
+    let grown = member(&["volume", "resize", "tank/v0", "--size", "64MiB"]).status();
+    assert!(grown.expect("it runs").success());
+    let said = refused(member(&["volume", "resize", "tank/v0", "--size", "16MiB", "--yes"]));
+    assert!(said.contains("making a volume smaller needs admin"), "{said}");
+    let said = refused(member(&["drive", "fail", "tank/drive-1", "--force", "--yes"]));
+    assert!(said.contains("without which data cannot be read needs admin"), "{said}");
 }
 
 #[test]

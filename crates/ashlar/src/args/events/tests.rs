@@ -26,5 +26,6 @@ fn what_is_asked_for_has_the_names_of_the_api() {
 fn a_time_is_one_or_how_long_ago() {
     assert_eq!(parse_time("2026-01-31T12:00:00Z"), Ok("2026-01-31T12:00:00.000Z".to_owned()));
     assert!(parse_time("2h").is_ok_and(|time| time.ends_with('Z')));
+    assert!(parse_time("100y").is_err(), "nobody had events then");
     assert!(parse_time("yesterday").is_err_and(|why| why.contains("'yesterday'")));
 }
