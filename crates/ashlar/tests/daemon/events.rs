@@ -206,8 +206,8 @@ fn followers_end_with_the_daemon_and_the_next_one_counts_on() {
     let last = follower.events[follower.events.len() - 1].seq;
     let all = listed(&place);
     assert!(all.iter().any(|event| event.seq == last), "it is kept: {all:?}");
-    let starts = all.iter().filter(|event| event.what.kind == "daemon_started");
-    assert!(starts.last().is_some_and(|start| start.seq > last), "{all:?}");
+    let mut starts = all.iter().filter(|event| event.what.kind == "daemon_started");
+    assert!(starts.next_back().is_some_and(|start| start.seq > last), "{all:?}");
 }
 
 #[test]

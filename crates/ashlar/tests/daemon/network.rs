@@ -90,8 +90,9 @@ fn whoever_shows_no_token_or_one_that_does_not_hold_is_not_let_in() {
     let kept = fs::read_to_string(place.path("accounts.json")).expect("accounts");
     assert!(kept.contains("\"cd\"") && !kept.contains(secret.trim()), "{kept}");
     assert!(!kept.contains(fs::read_to_string(&other).expect("a token").trim()), "{kept}");
-    let tries = (0..20).map(|_| refused(server.ask(&wrong, &["status"])));
-    assert!(tries.last().is_some_and(|why| why.contains("failed too often")), "it has a bound");
+    (0..10).for_each(|_| drop(refused(server.ask(&wrong, &["status"]))));
+    let why = refused(server.ask(&wrong, &["status"]));
+    assert!(why.contains("failed too often"), "{why}");
     // Whoever has a token is let in from there all the same, and so is the socket.
     assert!(server.ask(&other, &["status"]).status().expect("it runs").success());
     place.ok(&["status"]);
