@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use ashlar_block::check_name;
+use futures_util::future::BoxFuture;
 use humantime::format_rfc3339_seconds;
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +22,12 @@ const EXPIRES_SECONDS_MAX: u64 = 3650 * 86_400;
 
 /// Where accounts are kept over the daemon's next start.
 pub trait Vault: Send + Sync + 'static {
-    /// Keeps that, instead of what it kept before.
+    /// Keeps that, instead of what it kept before: by somebody else than the caller's thread, which
+    /// a file system that hangs must not hold up.
     ///
     /// # Errors
-    /// Why it cannot.
-    fn keep(&self, text: String) -> Result<(), VaultError>;
+    /// Why it cannot, or has not in time.
+    fn keep(&self, text: String) -> BoxFuture<'static, Result<(), VaultError>>;
 }
 
 /// Why accounts cannot be kept, with the way out.
@@ -41,6 +43,8 @@ pub struct VaultError {
 /// The accounts of a node.
 pub struct Accounts {
     kept: Mutex<Kept>,
+    /// Held over every change, so that one follows another. Whoever is to be let in does not wait.
+    changing: tokio::sync::Mutex<()>,
     vault: Box<dyn Vault>,
 }
 
@@ -59,7 +63,7 @@ impl Accounts {
     /// When that is not understood: nobody is let in by what may be missing there.
     pub fn new(vault: Box<dyn Vault>, text: Option<&str>) -> Result<Self, serde_json::Error> {
         let kept = text.map(serde_json::from_str).transpose()?.unwrap_or_default();
-        Ok(Accounts { kept: Mutex::new(kept), vault })
+        Ok(Accounts { kept: Mutex::new(kept), changing: tokio::sync::Mutex::default(), vault })
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -97,7 +101,7 @@ impl Accounts {
     ///
     /// # Errors
     /// Why it is not made.
-    pub fn create_token(&self, request: &CreateToken) -> Result<NewToken, ApiError> {
+    pub async fn create_token(&self, request: &CreateToken) -> Result<NewToken, ApiError> {
         check(&request.name)?;
         let now = SystemTime::now();
         let expires = request.expires_seconds.map(|seconds| expiry(now, seconds)).transpose()?;
@@ -114,7 +118,8 @@ impl Accounts {
             }
             kept.tokens.push(token);
             Ok(())
-        })?;
+        })
+        .await?;
         Ok(NewToken { token: shown, secret })
     }
 
@@ -122,7 +127,7 @@ impl Accounts {
     ///
     /// # Errors
     /// Why it is not forgotten.
-    pub fn revoke_token(&self, name: &str) -> Result<(), ApiError> {
+    pub async fn revoke_token(&self, name: &str) -> Result<(), ApiError> {
         self.change(|kept| {
             let before = kept.tokens.len();
             kept.tokens.retain(|token| token.name != name && token.id != name);
@@ -133,13 +138,14 @@ impl Accounts {
                 format!("there is no token '{name}': `ashlar token list` shows which there are");
             Err(ApiError::new(ErrorCode::NoSuchToken, why))
         })
+        .await
     }
 
     /// Registers a key.
     ///
     /// # Errors
     /// Why it is not registered.
-    pub fn add_key(&self, request: &AddKey) -> Result<Key, ApiError> {
+    pub async fn add_key(&self, request: &AddKey) -> Result<Key, ApiError> {
         check(&request.name)?;
         let now = format_rfc3339_seconds(SystemTime::now()).to_string();
         let key = KeptKey::new(&request.name, request.role, now, &request.public_key_pem)
@@ -156,7 +162,8 @@ impl Accounts {
             }
             kept.keys.push(key);
             Ok(())
-        })?;
+        })
+        .await?;
         Ok(shown)
     }
 
@@ -164,7 +171,7 @@ impl Accounts {
     ///
     /// # Errors
     /// Why it is not forgotten.
-    pub fn remove_key(&self, name: &str) -> Result<(), ApiError> {
+    pub async fn remove_key(&self, name: &str) -> Result<(), ApiError> {
         self.change(|kept| {
             let before = kept.keys.len();
             kept.keys.retain(|key| key.name != name);
@@ -174,21 +181,22 @@ impl Accounts {
             let why = format!("there is no key '{name}': `ashlar key list` shows which there are");
             Err(ApiError::new(ErrorCode::NoSuchKey, why))
         })
+        .await
     }
 
     /// Changes what is kept, once the vault has it.
-    fn change(
+    async fn change(
         &self,
         change: impl FnOnce(&mut Kept) -> Result<(), ApiError>,
     ) -> Result<(), ApiError> {
-        let mut kept = self.kept();
-        let mut changed = kept.clone();
+        let _changing = self.changing.lock().await;
+        let mut changed = self.kept().clone();
         change(&mut changed)?;
         let text = serde_json::to_string_pretty(&changed).expect("accounts are plain data");
-        self.vault.keep(text).map_err(|error| {
+        self.vault.keep(text).await.map_err(|error| {
             ApiError::new(ErrorCode::StateNotWritten, error.why).with_hint(error.hint)
         })?;
-        *kept = changed;
+        *self.kept() = changed;
         Ok(())
     }
 }

@@ -77,14 +77,14 @@ async fn create_token(
     State(accounts): Known,
     Body(request): Body<CreateToken>,
 ) -> Result<(StatusCode, Json<NewToken>), ApiError> {
-    Ok((StatusCode::CREATED, Json(accounts.create_token(&request)?)))
+    Ok((StatusCode::CREATED, Json(accounts.create_token(&request).await?)))
 }
 
 async fn revoke_token(
     State(accounts): Known,
     Path(token): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    accounts.revoke_token(&token).map(|()| StatusCode::NO_CONTENT)
+    accounts.revoke_token(&token).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 async fn keys(State(accounts): Known) -> Answer<Vec<Key>> {
@@ -95,12 +95,12 @@ async fn add_key(
     State(accounts): Known,
     Body(request): Body<AddKey>,
 ) -> Result<(StatusCode, Json<Key>), ApiError> {
-    Ok((StatusCode::CREATED, Json(accounts.add_key(&request)?)))
+    Ok((StatusCode::CREATED, Json(accounts.add_key(&request).await?)))
 }
 
 async fn remove_key(
     State(accounts): Known,
     Path(key): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    accounts.remove_key(&key).map(|()| StatusCode::NO_CONTENT)
+    accounts.remove_key(&key).await.map(|()| StatusCode::NO_CONTENT)
 }

@@ -4,11 +4,19 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use ashlar_control::{Accounts, Vault, VaultError};
+use futures_util::future::BoxFuture;
+use tokio::time::timeout;
 
+use super::apart::apart;
 use super::state::{replace, way_out};
+
+/// How long the file system may take. What it does later is there after the next start, though it
+/// was refused.
+const WRITE_WAIT: Duration = Duration::from_secs(10);
 
 /// The file that keeps them.
 struct File {
@@ -17,10 +25,24 @@ struct File {
 }
 
 impl Vault for File {
-    fn keep(&self, text: String) -> Result<(), VaultError> {
-        replace(&self.directory, &self.path, text.as_bytes()).map_err(|error| VaultError {
-            why: format!("cannot write {}: {error}", self.path.display()),
-            hint: way_out(&error, &self.path),
+    fn keep(&self, text: String) -> BoxFuture<'static, Result<(), VaultError>> {
+        let (directory, path) = (self.directory.clone(), self.path.clone());
+        let write = {
+            let path = path.clone();
+            move || replace(&directory, &path, text.as_bytes())
+        };
+        Box::pin(async move {
+            let written = match apart("accounts", write) {
+                Ok(writing) => match timeout(WRITE_WAIT, writing).await {
+                    Ok(Ok(written)) => written,
+                    _ => Err(ErrorKind::TimedOut.into()),
+                },
+                Err(error) => Err(error),
+            };
+            written.map_err(|error| VaultError {
+                why: format!("cannot write {}: {error}", path.display()),
+                hint: way_out(&error, &path),
+            })
         })
     }
 }

@@ -1,20 +1,29 @@
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+
 use super::*;
+
+/// What comes of it, for which nobody has to wait.
+fn now<T>(work: impl Future<Output = T>) -> T {
+    work.now_or_never().expect("it is there at once")
+}
 
 /// A vault that keeps the last text, or nothing if it is broken.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<(Option<String>, bool)>>);
 
 impl Vault for Memory {
-    fn keep(&self, text: String) -> Result<(), VaultError> {
+    fn keep(&self, text: String) -> BoxFuture<'static, Result<(), VaultError>> {
         let mut memory = self.0.lock().unwrap();
-        if memory.1 {
+        let kept = if memory.1 {
             let (why, hint) = ("the disk is full".to_owned(), "make room".to_owned());
-            return Err(VaultError { why, hint });
-        }
-        memory.0 = Some(text);
-        Ok(())
+            Err(VaultError { why, hint })
+        } else {
+            memory.0 = Some(text);
+            Ok(())
+        };
+        Box::pin(std::future::ready(kept))
     }
 }
 
@@ -32,22 +41,22 @@ fn request(name: &str) -> CreateToken {
 #[test]
 fn a_token_lets_its_owner_in_over_the_next_start_and_until_it_is_revoked() {
     let memory = Memory::default();
-    let made = memory.accounts().create_token(&request("ci")).expect("it is made");
+    let made = now(memory.accounts().create_token(&request("ci"))).expect("it is made");
     let accounts = memory.accounts();
     assert_eq!(accounts.who_shows(&made.secret), Some(("token ci".to_owned(), Role::Operator)));
     assert_eq!(accounts.who_shows("ashlar_0"), None);
     assert_eq!(accounts.tokens(), [made.token]);
-    accounts.revoke_token("ci").expect("it is there");
+    now(accounts.revoke_token("ci")).expect("it is there");
     assert_eq!(accounts.who_shows(&made.secret), None);
     assert_eq!(memory.accounts().who_shows(&made.secret), None);
-    assert_eq!(accounts.revoke_token("ci").unwrap_err().code, ErrorCode::NoSuchToken);
+    assert_eq!(now(accounts.revoke_token("ci")).unwrap_err().code, ErrorCode::NoSuchToken);
 }
 
 #[test]
 fn a_token_has_a_name_of_its_own_and_an_end_that_can_be() {
     let accounts = Memory::default().accounts();
-    accounts.create_token(&request("ci")).expect("it is made");
-    let refused = |request: CreateToken| accounts.create_token(&request).unwrap_err().code;
+    now(accounts.create_token(&request("ci"))).expect("it is made");
+    let refused = |request: CreateToken| now(accounts.create_token(&request)).unwrap_err().code;
     assert_eq!(refused(request("ci")), ErrorCode::TokenExists);
     assert_eq!(refused(request("a/b")), ErrorCode::InvalidName);
     let endless = CreateToken { expires_seconds: Some(u64::MAX), ..request("cd") };
@@ -59,7 +68,7 @@ fn what_cannot_be_kept_is_not_made() {
     let memory = Memory::default();
     let accounts = memory.accounts();
     memory.0.lock().unwrap().1 = true;
-    let refused = accounts.create_token(&request("ci")).unwrap_err();
+    let refused = now(accounts.create_token(&request("ci"))).unwrap_err();
     assert_eq!(refused.code, ErrorCode::StateNotWritten);
     assert!(accounts.tokens().is_empty());
 }

@@ -5,6 +5,10 @@ use ashlar_control::types::CreateToken;
 
 use super::*;
 
+fn on_runtime<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
 fn token() -> CreateToken {
     CreateToken { name: "ci".to_owned(), role: Role::Viewer, expires_seconds: None }
 }
@@ -13,7 +17,7 @@ fn token() -> CreateToken {
 fn a_token_is_known_after_the_next_start_and_nobody_else_may_read_the_file() {
     let directory = tempfile::tempdir().expect("room");
     let accounts = open(directory.path()).expect("there are none");
-    let made = accounts.create_token(&token()).expect("it is made");
+    let made = on_runtime(accounts.create_token(&token())).expect("it is made");
     let again = open(directory.path()).expect("it is readable");
     assert!(again.who_shows(&made.secret).is_some());
     let file = fs::metadata(directory.path().join("accounts.json")).expect("it is there");
@@ -33,6 +37,6 @@ fn a_directory_that_cannot_be_written_makes_no_token() {
     let directory = tempfile::tempdir().expect("room");
     let accounts = open(directory.path()).expect("there are none");
     directory.close().expect("it goes");
-    let refused = accounts.create_token(&token()).expect_err("it cannot be kept");
+    let refused = on_runtime(accounts.create_token(&token())).expect_err("it cannot be kept");
     assert!(refused.detail.contains("accounts.json") && refused.hint.is_some(), "{refused:?}");
 }
