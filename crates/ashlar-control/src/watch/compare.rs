@@ -387,7 +387,7 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     let why = now.problem.as_deref().filter(|_| state != "released" || was_lost);
     let happening = about_drive(pool, now, severity, EventKind::DriveState, message)
         .because(why)
-        .with_hint(hint_of_drive_state(state));
+        .with_hint(hint_of_drive_state(if was_lost { "failed" } else { state }));
     Some(Happening { states: vec![state.to_owned()], ..happening })
 }
 

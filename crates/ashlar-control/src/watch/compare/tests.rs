@@ -62,10 +62,11 @@ fn a_loss_that_is_made_good_between_two_looks_is_told_as_one() {
     let of_drive = |before: &Seen, now: &[&str]| {
         let all = happenings(before, &mut pool(&["online", "reduced"], now, None));
         let told = all.into_iter().find(|happening| happening.kind == "drive_state");
-        told.map(|told| (told.severity, told.message))
+        told.map(|told| (told.severity, told.message, told.hint))
     };
-    let (severity, message) = of_drive(&pool(&["online"], &WELL, None), &gone).unwrap();
+    let (severity, message, hint) = of_drive(&pool(&["online"], &WELL, None), &gone).unwrap();
     assert_eq!(severity, Severity::Error);
+    assert!(hint.is_some_and(|hint| hint.contains("replace")), "there is something to do");
     assert!(message.contains("drive-1 of pool 'tank' is lost"), "{message}");
     let failed = pool(&["degraded"], &["online", "failed", "online"], None);
     assert_eq!(of_drive(&failed, &gone).unwrap().0, Severity::Info, "the loss was told of");
