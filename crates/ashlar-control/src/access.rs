@@ -76,6 +76,15 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Who it is, whatever process or port they come from.
+    pub(crate) fn name(&self) -> String {
+        match (self.uid, &self.account) {
+            (Some(uid), _) => format!("user {uid}"),
+            (None, Some(account)) => account.clone(),
+            (None, None) => String::new(),
+        }
+    }
+
     /// Lets the caller on if they may ask for that.
     ///
     /// # Errors

@@ -8,12 +8,14 @@
 //! are made.
 
 mod access;
+mod alerts;
 mod audit;
 mod body;
 mod changes;
 mod consent;
 mod error;
 mod events;
+mod jobs;
 mod listen;
 mod log;
 mod node_api;
@@ -27,6 +29,7 @@ pub mod types;
 mod watch;
 
 pub use access::{Accounts, Role, Vault, VaultError};
+pub use alerts::alerts;
 pub use audit::AuditLog;
 pub use consent::{CONFIRM, Consent};
 pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};

@@ -235,6 +235,12 @@ impl<E: Entry> Follower<E> {
             }
         }
     }
+
+    /// Ends once the log has ended.
+    pub(crate) async fn ended(&mut self) {
+        // An error is the end of the log as well.
+        let _ = self.ended.wait_for(|ended| *ended).await;
+    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use futures_util::future::BoxFuture;
 use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
-    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
-    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
+    FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
+    NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity,
+    Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -63,6 +64,8 @@ pub trait NodeApi: Send + Sync + 'static {
     fn create_pool(&self, request: CreatePool) -> Answer<'_, Pool>;
     /// Opens a pool.
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
+    /// The pools that could be opened from these drives.
+    fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>>;
     /// Closes a pool and forgets it.
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.

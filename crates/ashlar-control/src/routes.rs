@@ -17,19 +17,28 @@ use crate::node_api::NodeApi;
 use crate::operation::{Operation, Route, document};
 use crate::serve::NetworkFacts;
 use crate::watch::Watcher;
+use idempotency::Answers;
+use live::Looks;
+use preconditions::PoolTurns;
 
 mod accounts;
 mod audit;
 mod drives;
+mod etag;
 mod events;
 mod guard;
+mod idempotency;
 mod iostat;
 mod jobs;
+mod live;
 mod members;
 mod node;
+mod paging;
 mod pools;
+mod preconditions;
 mod problems;
 mod volumes;
+mod work;
 
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
@@ -47,6 +56,9 @@ pub(crate) struct Api {
     accounts: Arc<Accounts>,
     attempts: Arc<Attempts>,
     network: Arc<NetworkFacts>,
+    turns: Arc<PoolTurns>,
+    answers: Arc<Answers>,
+    looks: Arc<Looks>,
 }
 
 impl FromRef<Api> for Arc<dyn NodeApi> {
@@ -58,6 +70,12 @@ impl FromRef<Api> for Arc<dyn NodeApi> {
 impl FromRef<Api> for Arc<Accounts> {
     fn from_ref(api: &Api) -> Self {
         api.accounts.clone()
+    }
+}
+
+impl FromRef<Api> for Arc<Looks> {
+    fn from_ref(api: &Api) -> Self {
+        api.looks.clone()
     }
 }
 
@@ -79,10 +97,12 @@ fn routes() -> Vec<Route> {
         node::routes(),
         pools::routes(),
         members::routes(),
+        work::routes(),
         jobs::routes(),
         drives::routes(),
         volumes::routes(),
         iostat::routes(),
+        live::routes(),
         events::routes(),
         audit::routes(),
         accounts::routes(),
@@ -104,8 +124,16 @@ pub fn router(
     accounts: Arc<Accounts>,
     network: NetworkFacts,
 ) -> Router {
-    let (attempts, network) = (Arc::default(), Arc::new(network));
-    let api = Api { node: node_api, watcher, accounts, attempts, network };
+    let api = Api {
+        node: node_api,
+        watcher,
+        accounts,
+        attempts: Arc::default(),
+        network: Arc::new(network),
+        turns: Arc::default(),
+        answers: Arc::default(),
+        looks: Arc::default(),
+    };
     let document = document(&operations()).to_json().expect("a document is plain data");
     let document = Bytes::from(document);
     let document = get(move || std::future::ready(([(CONTENT_TYPE, JSON)], document.clone())));

@@ -9,6 +9,7 @@ use ashlar_volume::AtomicWrites;
 use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::logging::LogFormat;
+pub use crate::output::Output;
 use crate::program::CommandLine;
 
 mod access;
@@ -17,8 +18,10 @@ mod drive;
 mod events;
 mod health;
 mod iostat;
+mod jobs;
 mod pool;
 mod room;
+mod status;
 mod tips;
 
 pub use access::{KeyCommand, RoleName, ServerArguments, TokenCommand};
@@ -27,8 +30,10 @@ pub use drive::DriveCommand;
 pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
 pub use iostat::IostatArguments;
+pub use jobs::JobCommand;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
 pub use room::{CapacityFormat, RoomCommand};
+pub use status::StatusArguments;
 
 /// The environment variable that names the daemon's socket.
 const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";
@@ -116,15 +121,6 @@ fn parse_atomic(text: &str) -> Result<u64, String> {
     AtomicWrites::new(bytes).map(|_| bytes).map_err(|error| error.to_string())
 }
 
-/// How to print.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Output {
-    /// For people
-    Table,
-    /// For programs
-    Json,
-}
-
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -184,6 +180,12 @@ ashlar drive VERB --help has more of each."
 ashlar volume VERB --help has more of each."
     )]
     Volume(VolumeCommand),
+    /// Look at long work, wait for it and stop it
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ashlar job list\n  ashlar job wait tank/rebuild"
+    )]
+    Job(JobCommand),
     /// Look at connected hosts
     #[command(subcommand, after_help = "Example:\n  ashlar host list")]
     Host(HostCommand),
@@ -209,8 +211,7 @@ ashlar volume VERB --help has more of each."
     /// Show what goes on: operations, bytes, latencies and queues, once or again and again
     Iostat(IostatArguments),
     /// Everything at a glance
-    #[command(after_help = "Examples:\n  ashlar status\n  ashlar status --output json")]
-    Status,
+    Status(StatusArguments),
 }
 
 /// The daemon's options. They override the configuration file.

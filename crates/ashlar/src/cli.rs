@@ -8,6 +8,7 @@ mod estimate;
 mod events;
 mod figures;
 mod iostat;
+mod jobs;
 mod members;
 mod paths;
 mod profiles;
@@ -17,6 +18,7 @@ mod removal;
 mod scrub;
 mod settings;
 mod sfx;
+mod status;
 mod tables;
 mod trim;
 mod verbs;
@@ -30,6 +32,7 @@ use crate::args::{ClientCommand, Output, PoolCommand, ServerArguments, VolumeCom
 use client::Server;
 pub use client::{Client, Patience, Refused};
 pub use settings::SETTINGS;
+pub use status::{NOT_WELL, NotWell};
 
 /// How a daemon is reached.
 pub struct Reach {

@@ -16,6 +16,7 @@ mod colours;
 mod config;
 mod demo;
 mod logging;
+mod output;
 pub mod program;
 mod serve;
 pub mod stdio;

@@ -65,6 +65,10 @@ codes! {
         "The body has more than 2MiB.";
     ConfirmationNeeded "confirmation_needed" CONFLICT "Confirmation needed",
         "The request costs something, which the detail names: confirm=true accepts that.";
+    PreconditionFailed "precondition_failed" PRECONDITION_FAILED "Changed meanwhile",
+        "The pool or volume is not the version that If-Match names: somebody has changed it.";
+    IdempotencyKeyReused "idempotency_key_reused" UNPROCESSABLE_ENTITY "Key used for another request",
+        "The Idempotency-Key was sent with another request before.";
     NoSuchError "no_such_error" NOT_FOUND "No such error code",
         "The API has no such code of an error.";
 
@@ -169,6 +173,10 @@ codes! {
         "Another machine has the pool open, or may have.";
     PoolInMemory "pool_in_memory" CONFLICT "Pool in memory",
         "The pool has drives in memory, of which nothing is left once it is closed.";
+    NoSuchJob "no_such_job" NOT_FOUND "No such job",
+        "There is no such job, or none any more.";
+    CannotStop "cannot_stop" CONFLICT "Cannot be stopped",
+        "The job cannot be stopped: the detail says why.";
     NoDriveDiscards "no_drive_discards" CONFLICT "No drive can be trimmed",
         "None of the drives can be told which space is free.";
     BelowPromised "below_promised" CONFLICT "Less than is promised",

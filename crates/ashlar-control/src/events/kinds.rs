@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::types::Severity;
+
 /// The kinds: each with its word, what it means, and what to do about it where something is.
 macro_rules! kinds {
     ($($kind:ident $word:literal $text:literal $(, $hint:literal)?;)*) => {
@@ -167,6 +169,26 @@ pub(crate) fn hint_of_pool_state(state: &str) -> Option<&'static str> {
         "short-for-loss" => "delete or trim data, or add a drive, before one is lost",
         _ => return None,
     })
+}
+
+/// How bad it is that a pool is in this state.
+pub(crate) fn severity_of_pool_state(state: &str) -> Severity {
+    match state {
+        "unavailable" | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
+        "degraded" | "uncertain" | "nearly-full" | "throttled" | "short-for-loss" => {
+            Severity::Warning
+        }
+        _ => Severity::Info,
+    }
+}
+
+/// How bad it is that a drive is in this state.
+pub(crate) fn severity_of_drive_state(state: &str) -> Severity {
+    match state {
+        "failed" | "absent" => Severity::Error,
+        "stale" | "slow" => Severity::Warning,
+        _ => Severity::Info,
+    }
 }
 
 /// What to do about a DRIVE that is in this state.

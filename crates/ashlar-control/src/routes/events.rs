@@ -85,7 +85,7 @@ fn encode(event: &Event) -> sse::Event {
     sse::Event::default().id(event.seq.to_string()).data(data)
 }
 
-fn too_many() -> ApiError {
+pub(super) fn too_many() -> ApiError {
     let why = format!("{FOLLOWERS_MAX} clients follow the events already");
     ApiError::new(ErrorCode::TooManyFollowers, why).with_hint("end some of them")
 }

@@ -3,9 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node};
 use crate::error::ErrorCode::Stopping;
 use crate::operation::Route;
+use crate::query::Query;
 use crate::types::{Host, Status, Version};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -17,7 +19,7 @@ pub(super) fn routes() -> Vec<Route> {
             .text("Everything at a glance.")
             .answers::<Status>("The node with its pools and volumes.")
             .fails(&[Stopping]),
-        Route::get("/hosts", "list_hosts", hosts)
+        paged(Route::get("/hosts", "list_hosts", hosts), "number")
             .text("The hosts that are connected.")
             .answers_list::<Host>("Each controller of each host.")
             .fails(&[Stopping]),
@@ -32,6 +34,7 @@ async fn status(State(node): Node) -> Answer<Status> {
     node.status().await.map(Json)
 }
 
-async fn hosts(State(node): Node) -> Answer<Vec<Host>> {
-    node.hosts().await.map(Json)
+async fn hosts(State(node): Node, Query(query): Query<PageQuery>) -> Page<Host> {
+    let key = |host: &Host| format!("{:05}", host.controller_id);
+    page("/hosts", node.hosts().await?, key, query)
 }

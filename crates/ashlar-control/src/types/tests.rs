@@ -165,17 +165,15 @@ fn names_left_out<T: Serialize + utoipa::PartialSchema>(value: &T) -> Vec<String
 
 #[test]
 fn what_is_unknown_is_null_and_not_left_out() {
-    let pool = Pool {
-        rebuild: Some(Progress::default()),
-        scrub: Some(Scrub::default()),
-        ..Pool::default()
-    };
     let happening = Happening::default();
     let event = Event { seq: 1, time: String::new(), what: happening.clone() };
     let error = Problem::from(ApiError::new(ErrorCode::Internal, "a fault"));
     let all = [
-        names_left_out(&pool),
-        names_left_out(&pool.rebuild.unwrap_or_default()),
+        names_left_out(&Pool::default()),
+        names_left_out(&PoolSpace::default()),
+        names_left_out(&PoolSettings::default()),
+        names_left_out(&PoolJobs::default()),
+        names_left_out(&Progress::default()),
         names_left_out(&Scrub::default()),
         names_left_out(&ScrubbedDrive::default()),
         names_left_out(&PoolDrive::default()),

@@ -42,6 +42,7 @@ mod portals;
 mod rebalance;
 mod rename;
 mod resident;
+mod rest;
 mod scrub;
 mod signals;
 mod slow_drive;
