@@ -7,8 +7,8 @@ use crate::error::ApiError;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
     FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
-    NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity,
-    Status, Volume,
+    NameSpare, Pool, PoolDrive, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
+    SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -55,6 +55,8 @@ pub trait NodeApi: Send + Sync + 'static {
     fn take_host_visits(&self) -> Vec<HostVisits>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
+    /// What it takes of the machine.
+    fn process(&self) -> Answer<'_, ProcessFigures>;
     /// What it cannot remember.
     fn warnings(&self) -> Vec<Warning>;
 

@@ -244,6 +244,12 @@ impl Route {
         self
     }
 
+    /// A text of that kind is answered.
+    pub fn answers_text(mut self, text: &'static str, kind: &'static str) -> Self {
+        self.operation.answer = Answer::Text(kind, text);
+        self
+    }
+
     /// Server-sent events are answered, each of which has such data.
     pub fn answers_stream<T: ToSchema>(mut self, text: &'static str) -> Self {
         self.operation.answer = Answer::Stream(Shape::of::<T>(), text);

@@ -32,6 +32,7 @@ mod iostat;
 mod jobs;
 mod live;
 mod members;
+mod metrics;
 mod node;
 mod paging;
 mod pools;
@@ -43,6 +44,7 @@ mod work;
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
 
+const METRICS: &str = "/metrics";
 const JSON: &str = "application/json";
 
 type Node = State<Arc<dyn NodeApi>>;
@@ -103,6 +105,7 @@ fn routes() -> Vec<Route> {
         volumes::routes(),
         iostat::routes(),
         live::routes(),
+        metrics::routes(),
         events::routes(),
         audit::routes(),
         accounts::routes(),
@@ -139,6 +142,9 @@ pub fn router(
     let document = get(move || std::future::ready(([(CONTENT_TYPE, JSON)], document.clone())));
     let paths = by_path(routes(), &api);
     let router = Router::new().route(&format!("{API_ROOT}/openapi.json"), document);
+    // Where every monitor looks for it.
+    let metrics = paths.get(METRICS).cloned();
+    let router = metrics.into_iter().fold(router, |router, it| router.route(METRICS, it));
     paths
         .into_iter()
         .fold(router, |router, (path, methods)| router.route(&format!("{API_ROOT}{path}"), methods))

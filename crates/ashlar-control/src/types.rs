@@ -17,9 +17,11 @@ mod iostat;
 mod jobs;
 mod pool_parts;
 mod pools;
+mod process;
 mod scrub;
 mod trim;
 mod verify;
+mod words;
 
 pub use accounts::{AddKey, CreateToken, Key, NewToken, Session, Token};
 pub use alerts::Alert;
@@ -38,9 +40,11 @@ pub use pool_parts::{
     AfterLoss, Obstacle, PoolCounters, PoolJobs, PoolSettings, PoolSpace, Progress,
 };
 pub use pools::{ImportPool, RenamePool, SetCapacity};
+pub use process::{ProcessFigures, ThreadFigures};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 pub use verify::{VerifiedFigure, Verify};
+pub use words::{DRIVE_STATES, POOL_STATES};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]

@@ -137,6 +137,17 @@ pub enum Command {
   ashlar config keys"
     )]
     Config(ConfigCommand),
+    /// List the metrics that `/metrics` has for Prometheus
+    #[command(after_help = "Examples:
+  ashlar metrics
+  ashlar metrics --output json
+The metrics themselves: curl --unix-socket SOCKET http://ashlar/metrics; by the
+network at https://HOST:PORT/metrics, with a token of the role viewer.")]
+    Metrics {
+        /// As a page of the documentation
+        #[arg(long, hide = true)]
+        page: bool,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {

@@ -10,6 +10,7 @@ mod figures;
 mod iostat;
 mod jobs;
 mod members;
+mod metrics;
 mod paths;
 mod profiles;
 mod progress;
@@ -31,6 +32,7 @@ use crate::args::{ClientCommand, Output, PoolCommand, ServerArguments, VolumeCom
 
 use client::Server;
 pub use client::{Client, Patience, Refused};
+pub use metrics::run as metrics;
 pub use settings::SETTINGS;
 pub use status::{NOT_WELL, NotWell};
 

@@ -18,6 +18,7 @@ mod namespaces;
 mod network;
 mod node_api;
 mod notify;
+mod process;
 mod reload;
 mod requests;
 mod returns;

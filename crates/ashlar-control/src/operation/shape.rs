@@ -35,12 +35,14 @@ pub(super) enum Answer {
     One(StatusCode, Shape, &'static str),
     List(Shape, &'static str),
     Stream(Shape, &'static str),
+    /// A text of that kind.
+    Text(&'static str, &'static str),
 }
 
 impl Answer {
     pub fn shape(&self) -> Option<&Shape> {
         match self {
-            Answer::Nothing => None,
+            Answer::Nothing | Answer::Text(..) => None,
             Answer::One(_, shape, _) | Answer::List(shape, _) | Answer::Stream(shape, _) => {
                 Some(shape)
             }

@@ -23,6 +23,7 @@ mod hosts;
 mod importable;
 mod jobs;
 mod latency;
+mod metrics;
 mod pool;
 
 pub use access::{keys, session, tokens};
@@ -35,6 +36,7 @@ pub use hosts::hosts;
 pub use importable::importable;
 pub use jobs::{job, jobs};
 pub use latency::latency;
+pub use metrics::metrics;
 pub use pool::{pool, pool_with_health};
 
 fn size(bytes: u64) -> String {

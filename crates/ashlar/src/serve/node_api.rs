@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
     FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
-    NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity,
-    Status, Volume,
+    NameSpare, Pool, PoolDrive, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
+    SetCapacity, Status, Volume,
 };
 use ashlar_control::{
     Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning, alerts,
@@ -319,6 +319,10 @@ impl NodeApi for ServedNode {
 
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool> {
         self.change(|node| async move { node.import_pool(request).await })
+    }
+
+    fn process(&self) -> Answer<'_, ProcessFigures> {
+        Box::pin(std::future::ready(Ok(super::process::figures())))
     }
 
     fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>> {

@@ -229,7 +229,7 @@ fn lists_are_printed_for_spreadsheets_and_as_yaml_too() {
 fn a_pool_that_is_not_open_is_found_on_drives_that_are_named() {
     let place = Place::new();
     let _daemon = started(&place);
-    let drives = place.root().display().to_string();
+    let drives = place.path("").display().to_string();
     let find = format!(r#"{{"drives":["{drives}"]}}"#);
     let (_, found) = asked(&place, "POST", "/importable-pools", &[], &find);
     assert_eq!(found, Value::Array(Vec::new()), "it is open");
