@@ -12,6 +12,7 @@ mod audit;
 mod body;
 mod changes;
 mod consent;
+mod dashboard;
 mod error;
 mod events;
 mod listen;

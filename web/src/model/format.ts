@@ -48,7 +48,7 @@ export function rate(value: Known): Figure {
 }
 
 export const count = (value: Known): Figure =>
-  value == null ? NONE : value < 10_000 ? { value: digits(value), unit: '' } : scaled(value, 1000, ['', 'k', 'M', 'G', 'T'])
+  value == null ? NONE : value < 10_000 ? { value: Math.round(value).toString(), unit: '' } : scaled(value, 1000, ['', 'k', 'M', 'G', 'T'])
 
 export function micros(value: Known): Figure {
   if (value == null) return NONE

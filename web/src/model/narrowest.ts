@@ -46,9 +46,9 @@ const MISS_SHARE = 0.1
 const FLOOD_SHARE = 0.8
 /** A drive this many times slower than the middle one of its pool stands out. */
 const SLOW_FACTOR = 3
-/** Commands under way on a drive, on average, at which it is surely kept busy. */
+/** Commands in flight on a drive, on average, at which it is surely kept busy. */
 const FULL_DRIVE_QUEUE = 8
-/** Commands under way in all at which hosts cannot be what is waited for. */
+/** Commands in flight in all at which hosts cannot be what is waited for. */
 const DEEP_QUEUE = 16
 
 export function judge(figures: Figures): Verdict {
@@ -195,8 +195,8 @@ function allDrives(picture: Picture): Finding[] {
   })
   return [{
     stage: 'drives', place: null, basis: 'measured', pressure,
-    title: 'The drives take most of the time',
-    evidence: [`${text(percent(100 * share))} of it: ${means.join(', ')}; ${digits(queue)} under way on each drive`],
+    title: share >= 0.5 ? 'The drives take most of the time' : 'The drives take a part of the time',
+    evidence: [`${text(percent(100 * share))} of it: ${means.join(', ')}; ${digits(queue)} in flight on each drive`],
     advice: 'Add drives: the pool spreads over them at once. Harder compression gives each of them less to do.',
   }]
 }
@@ -210,7 +210,7 @@ function inside(picture: Picture): Finding[] {
     stage: 'target', place: null, basis: 'inferred', pressure,
     title: 'The time goes by in the daemon itself',
     evidence: [
-      `drives take ${text(percent(100 * share))} of it, and ${digits(picture.total.meanQueue)} commands are under way on average`,
+      `drives take ${text(percent(100 * share))} of it, and ${digits(picture.total.meanQueue)} commands are in flight on average`,
       'by exclusion: the time of its processors is not measured',
     ],
     advice: 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.',
@@ -226,7 +226,7 @@ function flood({ volumes, total }: Picture): Finding[] {
   return [{
     stage: 'door', place: first.key, basis: 'measured', pressure: 0.6 * share,
     title: 'One volume crowds out the others',
-    evidence: [`${first.key} has ${text(percent(100 * share))} of what is under way; ${active.length - 1} others wait beside it`],
+    evidence: [`${first.key} has ${text(percent(100 * share))} of what is in flight; ${active.length - 1} others wait beside it`],
     advice: 'Limit the volume, or give it a pool of its own.',
   }]
 }
@@ -238,7 +238,7 @@ function shallowHosts({ total }: Picture, hosts: Host[]): Finding[] {
   return [{
     stage: 'hosts', place: null, basis: 'measured', pressure: 0.4,
     title: 'Hosts do not ask for more',
-    evidence: [`${digits(each)} commands under way for each host, on average`],
+    evidence: [`${digits(each)} commands in flight for each host, on average`],
     advice: 'There is room here. A host gets more with a greater queue depth or more jobs at a time.',
   }]
 }

@@ -14,6 +14,7 @@ export const stageTitle = (stage: Stage): string => STAGES[stage]
 
 /** Where it is narrowest, as shortly as it can be said. */
 export function stageName(finding: Finding): string {
+  if (finding.basis === 'inferred') return 'Daemon'
   const isOne = finding.place !== null && finding.place.includes('/')
   return isOne ? finding.place! : STAGES[finding.stage]
 }
@@ -29,8 +30,6 @@ export interface Station {
   /** What it does, in a few words. */
   does: string
   rows: Row[]
-  /** How busy it is, in percent; `null`: not measured. */
-  busy: number | null
 }
 
 /** What flows between two stations. */
@@ -41,7 +40,7 @@ export interface Pipe {
 
 export interface DataPath {
   stations: Record<Stage, Station>
-  pipes: { hosts: Pipe; door: Pipe; drives: Pipe }
+  pipes: { hosts: Pipe; drives: Pipe }
 }
 
 interface Known {
@@ -69,34 +68,37 @@ const over = (one: number, other: number): number | null => (other > 0 ? one / o
 function ofHosts({ picture, hosts }: Known): Station {
   const io = hosts.filter((host) => host.kind === 'io')
   return {
-    stage: 'hosts', does: 'ask', busy: null,
+    stage: 'hosts', does: 'ask',
     rows: [
       { label: 'connected', figure: count(new Set(io.map((host) => host.host_id)).size) },
       { label: 'I/O queues', figure: count(io.reduce((all, host) => all + host.io_queues, 0)) },
-      { label: 'under way', figure: plain(picture?.total.meanQueue) },
+      { label: 'in flight', figure: plain(picture?.total.meanQueue) },
+      { label: 'busy', figure: null },
     ],
   }
 }
 
 function ofTarget({ picture, reactors }: Known): Station {
   return {
-    stage: 'target', does: 'takes commands by NVMe/TCP', busy: null,
+    stage: 'target', does: 'takes commands by NVMe/TCP',
     rows: [
       { label: 'commands', figure: picture ? rate(picture.total.perSecond) : null },
       { label: 'reactors', figure: count(reactors) },
       { label: 'latency', figure: null },
+      { label: 'busy', figure: null },
     ],
   }
 }
 
 function ofDoor({ picture }: Known): Station {
   return {
-    stage: 'door', does: 'admits, counts and times', busy: null,
+    stage: 'door', does: 'admits, counts and times',
     rows: [
       { label: 'read', figure: picture ? micros(picture.total.reads.meanUs) : null },
       { label: 'write', figure: picture ? micros(picture.total.writes.meanUs) : null },
       { label: 'read p99', figure: picture ? micros(picture.total.reads.p99Us) : null },
       { label: 'write p99', figure: picture ? micros(picture.total.writes.p99Us) : null },
+      { label: 'busy', figure: null },
     ],
   }
 }
@@ -104,32 +106,35 @@ function ofDoor({ picture }: Known): Station {
 function ofBatch(store: Sums | null): Station {
   const appended = store ? store.blocksMoved + store.blocksWritten : 0
   return {
-    stage: 'batch', does: 'gathers blocks, collects garbage', busy: null,
+    stage: 'batch', does: 'gathers blocks, collects garbage',
     rows: [
       { label: 'written', figure: store ? byteRate(store.blocksWritten * BLOCK_BYTES) : null },
       { label: 'moved', figure: store ? byteRate(store.blocksMoved * BLOCK_BYTES) : null },
       { label: 'garbage share', figure: store ? percent(appended > 0 ? (100 * store.blocksMoved) / appended : null) : null },
+      { label: 'busy', figure: null },
     ],
   }
 }
 
 function ofCompress(store: Sums | null): Station {
   return {
-    stage: 'compress', does: 'makes blocks smaller', busy: null,
+    stage: 'compress', does: 'makes blocks smaller',
     rows: [
       { label: 'out', figure: store ? byteRate(store.storedBytes) : null },
       { label: 'ratio now', figure: store ? ratio(over(store.blocksWritten * BLOCK_BYTES, store.storedBytes)) : null },
+      { label: 'busy', figure: null },
     ],
   }
 }
 
 function ofParity(store: Sums | null): Station {
   return {
-    stage: 'parity', does: 'adds redundancy, restores', busy: null,
+    stage: 'parity', does: 'adds redundancy, restores',
     rows: [
       { label: 'to drives', figure: store ? byteRate(store.driveBytes) : null },
       { label: 'bytes a byte', figure: store ? plain(over(store.driveBytes, store.blocksWritten * BLOCK_BYTES)) ?? count(null) : null },
       { label: 'reconstructed', figure: store ? rate(store.blocksReconstructed) : null },
+      { label: 'busy', figure: null },
     ],
   }
 }
@@ -139,11 +144,12 @@ function ofMap(store: Sums | null, pools: Pool[]): Station {
   const missed = store && looked > 0 ? (100 * store.mapPagesRead) / looked : null
   const memory = pools.reduce((all, pool) => all + (pool.space?.map_memory_bytes ?? 0), 0)
   return {
-    stage: 'map', does: 'finds where blocks are', busy: null,
+    stage: 'map', does: 'finds where blocks are',
     rows: [
       { label: 'pages read', figure: store ? rate(store.mapPagesRead) : null },
       { label: 'for each block', figure: store ? percent(missed) : null },
       { label: 'memory', figure: bytes(memory) },
+      { label: 'busy', figure: null },
     ],
   }
 }
@@ -158,13 +164,14 @@ function ofDrives({ picture }: Known): Station {
   const queue = drives.reduce((all, drive) => all + drive.all.meanQueue, 0) / Math.max(drives.length, 1)
   const most = drives.reduce((all, drive) => Math.max(all, drive.all.meanQueue), 0)
   return {
-    stage: 'drives', does: 'keep', busy: null,
+    stage: 'drives', does: 'keep',
     rows: [
       { label: 'operations', figure: picture ? rate(drives.reduce((all, drive) => all + drive.all.perSecond, 0)) : null },
       { label: 'read', figure: picture ? micros(mean('reads')) : null },
       { label: 'write', figure: picture ? micros(mean('writes')) : null },
-      { label: 'under way, each', figure: picture ? plain(queue) : null },
-      { label: 'at most', figure: picture ? plain(most) : null },
+      { label: 'in flight, each', figure: picture ? plain(queue) : null },
+      { label: 'fullest', figure: picture ? plain(most) : null },
+      { label: 'busy', figure: null },
     ],
   }
 }
@@ -179,6 +186,6 @@ export function dataPath(known: Known): DataPath {
       hosts: ofHosts(known), target: ofTarget(known), door: ofDoor(known), batch: ofBatch(store),
       compress: ofCompress(store), parity: ofParity(store), map: ofMap(store, known.pools), drives: ofDrives(known),
     },
-    pipes: { hosts, door: hosts, drives: { reads: of('reads'), writes: of('writes') } },
+    pipes: { hosts, drives: { reads: of('reads'), writes: of('writes') } },
   }
 }
