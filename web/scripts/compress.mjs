@@ -8,7 +8,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 /** What the whole page may take on the wire, by gzip. */
-const GZIP_BYTES_MAX = 80 * 1024
+const GZIP_BYTES_MAX = 80_000
 
 function files(folder) {
   return readdirSync(folder).flatMap((name) => {

@@ -109,8 +109,8 @@ function ofBatch(store: Sums | null): Station {
     stage: 'batch', does: 'gathers blocks, collects garbage',
     rows: [
       { label: 'written', figure: store ? byteRate(store.blocksWritten * BLOCK_BYTES) : null },
-      { label: 'moved', figure: store ? byteRate(store.blocksMoved * BLOCK_BYTES) : null },
-      { label: 'garbage share', figure: store ? percent(appended > 0 ? (100 * store.blocksMoved) / appended : null) : null },
+      { label: 'moved by GC', figure: store ? byteRate(store.blocksMoved * BLOCK_BYTES) : null },
+      { label: 'GC share', figure: store ? percent(appended > 0 ? (100 * store.blocksMoved) / appended : null) : null },
       { label: 'busy', figure: null },
     ],
   }
@@ -132,7 +132,7 @@ function ofParity(store: Sums | null): Station {
     stage: 'parity', does: 'adds redundancy, restores',
     rows: [
       { label: 'to drives', figure: store ? byteRate(store.driveBytes) : null },
-      { label: 'bytes a byte', figure: store ? plain(over(store.driveBytes, store.blocksWritten * BLOCK_BYTES)) ?? count(null) : null },
+      { label: 'per byte', figure: store ? plain(over(store.driveBytes, store.blocksWritten * BLOCK_BYTES)) ?? count(null) : null },
       { label: 'reconstructed', figure: store ? rate(store.blocksReconstructed) : null },
       { label: 'busy', figure: null },
     ],
@@ -146,8 +146,8 @@ function ofMap(store: Sums | null, pools: Pool[]): Station {
   return {
     stage: 'map', does: 'finds where blocks are',
     rows: [
-      { label: 'pages read', figure: store ? rate(store.mapPagesRead) : null },
-      { label: 'for each block', figure: store ? percent(missed) : null },
+      { label: 'misses', figure: store ? rate(store.mapPagesRead) : null },
+      { label: 'miss share', figure: store ? percent(missed) : null },
       { label: 'memory', figure: bytes(memory) },
       { label: 'busy', figure: null },
     ],
@@ -169,7 +169,7 @@ function ofDrives({ picture }: Known): Station {
       { label: 'operations', figure: picture ? rate(drives.reduce((all, drive) => all + drive.all.perSecond, 0)) : null },
       { label: 'read', figure: picture ? micros(mean('reads')) : null },
       { label: 'write', figure: picture ? micros(mean('writes')) : null },
-      { label: 'in flight, each', figure: picture ? plain(queue) : null },
+      { label: 'in flight', figure: picture ? plain(queue) : null },
       { label: 'fullest', figure: picture ? plain(most) : null },
       { label: 'busy', figure: null },
     ],
