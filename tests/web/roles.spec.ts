@@ -1,7 +1,7 @@
 import { expect, test } from './test'
 
 const PAGES = ['overview', 'path', 'drives', 'volumes', 'hosts', 'jobs', 'events', 'settings', 'volumes/tank/seen', 'drives/tank/drive-0']
-const CHANGES = /create|delete|wipe|resize|allow|deny|change|add|remove|replace|give|stop|scrub|trim|verify|rebalance|format|make|forget/i
+const CHANGES = /\b(create|delete|wipe|resize|allow|deny|change|add|remove|replace|give|stop|scrub|trim|verify|rebalance|format|make|forget|only)\b/i
 
 test('a viewer is shown no change, and the API refuses each anyway', async ({ open, daemon }) => {
   daemon.run('volume', 'create', 'tank/seen', '--size', '64MiB', '--allow', 'any')

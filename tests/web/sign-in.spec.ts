@@ -26,6 +26,6 @@ test('a token that is forgotten meanwhile signs out', async ({ page, daemon }) =
   await page.getByLabel('Token').fill(token)
   await page.keyboard.press('Enter')
   await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible()
-  daemon.run('token', 'delete', 'short', '--yes')
+  daemon.run('token', 'revoke', 'short')
   await expect(page.getByRole('alert').filter({ hasText: 'does not hold any more' })).toBeVisible()
 })

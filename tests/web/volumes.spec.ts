@@ -19,7 +19,7 @@ test('a volume is made, resized, shown to a host, and deleted', async ({ open, d
   expect(await daemon.json('/volumes/tank/v0')).toMatchObject({ size_bytes: 64 << 20, access: { allow_any: false, hosts: [] } })
 
   const nqn = (await daemon.json('/status')).subsystem_nqn
-  await expect(page.getByRole('region', { name: 'Connect to this appliance alone' })).toContainText(`-n ${nqn}`)
+  await expect(page.getByRole('group', { name: 'Connect to this appliance alone' })).toContainText(`-n ${nqn}`)
 
   await page.getByLabel('Allow hosts').fill(HOST)
   await page.getByRole('button', { name: 'Allow', exact: true }).click()
@@ -47,7 +47,7 @@ test('a volume is made, resized, shown to a host, and deleted', async ({ open, d
   await expect(button).toBeDisabled()
   await remove.getByRole('textbox').fill('v0')
   await button.click()
-  await expect(page.getByRole('heading', { name: 'Volumes' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Volumes', level: 1 })).toBeVisible()
   expect((await daemon.ask('/api/v1/volumes/tank/v0', { role: 'admin' })).status).toBe(404)
 })
 
