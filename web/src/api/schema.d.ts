@@ -643,6 +643,63 @@ export interface components {
             /** @description Write. */
             writes: components["schemas"]["IoCounts"];
         };
+        /** @description Work that goes on in the background, or the last of its kind. */
+        Job: {
+            /** @description It may be stopped now. */
+            can_stop: boolean;
+            /**
+             * Format: double
+             * @description Part that is done.
+             */
+            done_percent: number;
+            /**
+             * @description The drives that it is about, by their names within the pool; of an erase by their places.
+             *     Empty: it is about the whole pool.
+             */
+            drives: string[];
+            /**
+             * Format: int64
+             * @description Seconds until it is done. Null: nobody knows, or it is.
+             */
+            eta_seconds?: number | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC. Null: it goes on, or nobody knows.
+             */
+            finished_at?: string | null;
+            /**
+             * @description Its pool and its kind, as `tank/scrub`: its path below `/jobs`. Of an erase the pool is its
+             *     UUID, for the name is free again.
+             */
+            id: string;
+            /** @description What is done. */
+            kind: components["schemas"]["JobKind"];
+            /**
+             * Format: int64
+             * @description What is left of it. Null: nobody knows, or nothing is.
+             */
+            left_bytes?: number | null;
+            /** @description The pool's name. */
+            pool: string;
+            /** @description The pool's identity. */
+            pool_uuid: string;
+            /** @description Why it does not go on, or has failed. Null: it goes on, or is done. */
+            problem?: string | null;
+            /** @description What it has come to so far, in words. Null: there is nothing to say. */
+            result?: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC. Null: it goes on since before this daemon.
+             */
+            started_at?: string | null;
+            /** @description One of `running`, `waiting` (`problem` says for what), `finished`, `stopped`, and `failed`. */
+            states: string[];
+        };
+        /**
+         * @description What a job does.
+         * @enum {string}
+         */
+        JobKind: "rebuild" | "evacuation" | "rebalance" | "scrub" | "trim" | "verify" | "erase";
         /** @description A registered key. */
         Key: {
             /** @description `EdDSA` or `RS256`. */
@@ -722,6 +779,8 @@ export interface components {
              */
             p99_us?: number | null;
         };
+        /** @description What the data of such an event is. */
+        Look: components["schemas"]["Status"] | components["schemas"]["IoStat"] | components["schemas"]["Job"][];
         /** @description A drive, by how people name it. */
         NameDrive: {
             /** @description The drive. */
@@ -751,13 +810,17 @@ export interface components {
          * @enum {string}
          */
         Obstacle: "no-room" | "unreadable";
-        /** @description A pool and its figures, which are null while it is `opening` or `unavailable`. */
+        /**
+         * @description A pool. What is known of it while it is open is null as a whole while it is `opening` or
+         *     `unavailable`.
+         */
         Pool: {
-            counters: components["schemas"]["PoolCounters"] | null;
+            counters?: components["schemas"]["PoolCounters"] | null;
             /** @description Its members. */
             drives: components["schemas"]["PoolDrive"][];
+            jobs?: components["schemas"]["PoolJobs"] | null;
             /** @description 0, 1, 1x3, 5, 6, 7.3 or N+M. */
-            level: string | null;
+            level?: string | null;
             /** @description Its name. */
             name: string;
             /** @description Things to know that are not errors. */
@@ -768,29 +831,28 @@ export interface components {
              */
             parting: string[];
             /** @description Why it is read-only, taken, uncertain or unavailable, or what its opening waits for. */
-            problem: string | null;
+            problem?: string | null;
+            settings?: components["schemas"]["PoolSettings"] | null;
+            space?: components["schemas"]["PoolSpace"] | null;
             /** @description Drives that the pool takes for those that it loses, in their order. */
             spares: components["schemas"]["Spare"][];
             /**
              * @description How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with
-             *     `rebuilding` (that is being restored) or `need-rebuild` (it is not: `rebuild.obstacle` or
-             *     `problem` says why), `rebalancing`, `scrubbing`, `trimming` (the drives are told which space
-             *     is free, by request), `evacuating` (what lives on a drive that is
-             *     to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
-             *     `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
-             *     drives say now whose it is: reads and writes wait), `nearly-full` (what may live is used to
-             *     `warn_percent`), `throttled` (to `throttle_percent`: hosts write slower), `short-for-loss`
-             *     (if one more drive were lost, new data would be refused for lack of room: see `after_loss`),
-             *     `full` (writes were refused for lack of room, and would be
-             *     still), `out-of-room` (the file system under a file-backed drive is full: writes are
+             *     `rebuilding` (that is being restored) or `need-rebuild` (it is not:
+             *     `jobs.rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `trimming`
+             *     (the drives are told which space is free, by request), `evacuating` (what lives on a drive
+             *     that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it
+             *     had), `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too
+             *     few drives say now whose it is: reads and writes wait), `nearly-full` (what may live is
+             *     used to `settings.warn_percent`), `throttled` (to `settings.throttle_percent`: hosts write
+             *     slower), `short-for-loss` (if one more drive were lost, new data would be refused for lack
+             *     of room: see `space.after_loss`), `full` (writes were refused for lack of room, and would
+             *     be still), `out-of-room` (the file system under a file-backed drive is full: writes are
              *     refused), `opening` (its drives are looked for or read), `unavailable`, `volatile`.
              */
             states: string[];
             /** @description Its identity. */
             uuid: string;
-            space: null | components["schemas"]["PoolSpace"];
-            settings: null | components["schemas"]["PoolSettings"];
-            jobs: null | components["schemas"]["PoolJobs"];
         };
         /** @description What has happened in a pool since it was opened. */
         PoolCounters: {
@@ -969,6 +1031,205 @@ export interface components {
              * @description Reads that it answered with wrong bytes. Null: its pool is not open.
              */
             wrong_answers?: number | null;
+        };
+        /** @description What is done in the background of a pool. */
+        PoolJobs: {
+            rebalance?: components["schemas"]["Progress"] | null;
+            rebuild?: components["schemas"]["Progress"] | null;
+            scrub?: components["schemas"]["Scrub"] | null;
+            trim?: components["schemas"]["Trim"] | null;
+            verify?: components["schemas"]["Verify"] | null;
+        };
+        /** @description What an operator has chosen for a pool. */
+        PoolSettings: {
+            /** @description Drives are told of space as it becomes free. */
+            autotrim: boolean;
+            /**
+             * Format: int32
+             * @description Refused reads and wrong answers of a drive within ten minutes for which it is given up,
+             *     where redundancy allows; 0: never.
+             */
+            fault_threshold: number;
+            /**
+             * Format: int64
+             * @description Seconds for which a drive may give no answer at all before it is given up, where redundancy
+             *     allows; 0: for ever.
+             */
+            io_timeout_seconds: number;
+            /** @description Volumes may be promised more than is formatted. */
+            overcommit: boolean;
+            /**
+             * Format: int64
+             * @description Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
+             *     one, in microseconds; 0: `recon_prio_percent` counts.
+             */
+            recon_p99_us: number;
+            /**
+             * Format: int32
+             * @description Part of the time that rebuilds and rebalances may have, in percent.
+             */
+            recon_prio_percent: number;
+            /**
+             * Format: int64
+             * @description Seconds from the end of one scrub to the next; 0: only on demand.
+             */
+            scrub_interval_seconds: number;
+            /**
+             * Format: int32
+             * @description Part of the time that scrubs may have, in percent.
+             */
+            scrub_prio_percent: number;
+            /**
+             * Format: int32
+             * @description The same when new data is refused.
+             */
+            stop_percent: number;
+            /**
+             * Format: int32
+             * @description The same when hosts begin to write slower.
+             */
+            throttle_percent: number;
+            /**
+             * Format: int32
+             * @description How far what may live is used, in percent, when the pool is `nearly-full`.
+             */
+            warn_percent: number;
+        };
+        /** @description The room of a pool. */
+        PoolSpace: {
+            after_loss?: components["schemas"]["AfterLoss"] | null;
+            /**
+             * Format: double
+             * @description Logical over stored data. Null: nothing is stored.
+             */
+            compression_ratio?: number | null;
+            /**
+             * Format: int64
+             * @description What volumes may be promised: see `overcommit`. Never less than `provisioned_bytes`.
+             */
+            formatted_bytes: number;
+            /**
+             * Format: double
+             * @description That over `provisioned_bytes`.
+             */
+            formatted_ratio: number;
+            /**
+             * Format: int64
+             * @description Room in segments that can be placed now.
+             */
+            free_bytes: number;
+            /**
+             * Format: int64
+             * @description Chunks of the members that no segment has, redundancy included.
+             */
+            free_raw_bytes: number;
+            /**
+             * Format: int64
+             * @description Seconds until it is full at the last hour's rate. Null: nobody can say, it does not grow, or
+             *     that is months away.
+             */
+            full_in_seconds?: number | null;
+            /**
+             * Format: int64
+             * @description Written, no longer live, not reclaimed yet.
+             */
+            garbage_bytes: number;
+            /**
+             * Format: int64
+             * @description What of the usable may be live; the rest lets garbage collection work.
+             */
+            limit_bytes: number;
+            /**
+             * Format: int64
+             * @description Blocks of its volumes that hold data.
+             */
+            logical_used_bytes: number;
+            /**
+             * Format: int64
+             * @description Pages of the maps, and the records of what is stored.
+             */
+            map_bytes: number;
+            /**
+             * Format: int64
+             * @description Memory of the map.
+             */
+            map_memory_bytes: number;
+            /**
+             * @description Some or all new data is refused for lack of space: from the first refusal until what was
+             *     refused fits.
+             */
+            out_of_space: boolean;
+            /**
+             * Format: int64
+             * @description Parity and copies of all segments.
+             */
+            parity_bytes: number;
+            /**
+             * Format: int64
+             * @description Live data and maps after compression, before redundancy. May be too high for a while, never
+             *     too low.
+             */
+            physical_used_bytes: number;
+            /**
+             * Format: int64
+             * @description What volumes are promised: their sizes.
+             */
+            promised_bytes: number;
+            /**
+             * Format: int64
+             * @description What holds data of hosts, after redundancy, over-provisioning and reserve.
+             */
+            provisioned_bytes: number;
+            /**
+             * Format: int64
+             * @description The members' chunks, redundancy included.
+             */
+            raw_bytes: number;
+            /**
+             * Format: int64
+             * @description What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
+             *     released.
+             */
+            reserve_bytes: number;
+            /** @description The reserve has been released, and is a part of the limit until so much is free again. */
+            reserve_released: boolean;
+            /**
+             * Format: int64
+             * @description What hosts can write now if it compresses as what is stored. Null: nothing is stored.
+             */
+            safe_alike_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description What hosts can surely write now, whatever it is: noise is stored as it is.
+             */
+            safe_noise_bytes: number;
+            /**
+             * Format: int64
+             * @description What is safe to be formatted, if data go on to compress as what is stored.
+             */
+            safe_to_format_bytes: number;
+            /**
+             * Format: int64
+             * @description Compressed data that can surely be written now; 0 where nothing can be, as while it is
+             *     `read-only` or `out-of-room`. While it is `full`, writes of less than that still fit.
+             */
+            safe_to_write_bytes: number;
+            /**
+             * Format: int64
+             * @description What the written blocks take after compression.
+             */
+            stored_bytes: number;
+            /**
+             * Format: int64
+             * @description What is left of that when redundancy is taken off.
+             */
+            usable_bytes: number;
+            /**
+             * Format: int64
+             * @description What volumes are promised and hold no data: it was never written, was trimmed or is zeros.
+             *     It takes no room.
+             */
+            zero_bytes: number;
         };
         /** @description An address to connect to. */
         Portal: {
@@ -1436,224 +1697,6 @@ export interface components {
              * @description The rest of its size: it was never written, was trimmed or is zeros, and takes no room.
              */
             zero_bytes: number;
-        };
-        /** @description The space of a pool that is open. */
-        PoolSpace: {
-            /**
-             * Format: int64
-             * @description The members' chunks, redundancy included.
-             */
-            raw_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What is left of that when redundancy is taken off.
-             */
-            usable_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What of the usable may be live; the rest lets garbage collection work.
-             */
-            limit_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
-             *     released.
-             */
-            reserve_bytes: number | null;
-            /** @description The reserve has been released, and is a part of the limit until so much is free again. */
-            reserve_released: boolean | null;
-            /**
-             * Format: int64
-             * @description Live data and maps after compression, before redundancy. May be too high for a while, never
-             *     too low.
-             */
-            physical_used_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Blocks of its volumes that hold data.
-             */
-            logical_used_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What the written blocks take after compression.
-             */
-            stored_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What volumes are promised and hold no data: it was never written, was trimmed or is zeros.
-             *     It takes no room.
-             */
-            zero_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Pages of the maps, and the records of what is stored.
-             */
-            map_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Parity and copies of all segments.
-             */
-            parity_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Written, no longer live, not reclaimed yet.
-             */
-            garbage_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Room in segments that can be placed now.
-             */
-            free_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Chunks of the members that no segment has, redundancy included.
-             */
-            free_raw_bytes: number | null;
-            /**
-             * Format: double
-             * @description Logical over stored data. Null: nothing is stored.
-             */
-            compression_ratio: number | null;
-            /**
-             * Format: int64
-             * @description What volumes are promised: their sizes.
-             */
-            promised_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What volumes may be promised: see `overcommit`. Never less than `provisioned_bytes`.
-             */
-            formatted_bytes: number | null;
-            /**
-             * Format: double
-             * @description That over `provisioned_bytes`.
-             */
-            formatted_ratio: number | null;
-            /**
-             * Format: int64
-             * @description What holds data of hosts, after redundancy, over-provisioning and reserve.
-             */
-            provisioned_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What is safe to be formatted, if data go on to compress as what is stored.
-             */
-            safe_to_format_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Compressed data that can surely be written now; 0 where nothing can be, as while it is
-             *     `read-only` or `out-of-room`. While it is `full`, writes of less than that still fit.
-             */
-            safe_to_write_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What hosts can surely write now, whatever it is: noise is stored as it is.
-             */
-            safe_noise_bytes: number | null;
-            /**
-             * Format: int64
-             * @description What hosts can write now if it compresses as what is stored. Null: nothing is stored.
-             */
-            safe_alike_bytes: number | null;
-            /**
-             * Format: int64
-             * @description Seconds until it is full at the last hour's rate. Null: nobody can say, it does not grow, or
-             *     that is months away.
-             */
-            full_in_seconds: number | null;
-            /**
-             * @description Some or all new data is refused for lack of space: from the first refusal until what was
-             *     refused fits.
-             */
-            out_of_space: boolean | null;
-            after_loss: components["schemas"]["AfterLoss"] | null;
-            /**
-             * Format: int64
-             * @description Memory of the map.
-             */
-            map_memory_bytes: number | null;
-        };
-        /** @description What an operator has chosen for a pool. */
-        PoolSettings: {
-            /**
-             * Format: int32
-             * @description Part of the time that rebuilds and rebalances may have, in percent.
-             */
-            recon_prio_percent: number | null;
-            /**
-             * Format: int64
-             * @description Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
-             *     one, in microseconds; 0: `recon_prio_percent` counts.
-             */
-            recon_p99_us: number | null;
-            /**
-             * Format: int32
-             * @description Part of the time that scrubs may have, in percent.
-             */
-            scrub_prio_percent: number | null;
-            /**
-             * Format: int64
-             * @description Seconds from the end of one scrub to the next; 0: only on demand.
-             */
-            scrub_interval_seconds: number | null;
-            /**
-             * Format: int32
-             * @description Refused reads and wrong answers of a drive within ten minutes for which it is given up,
-             *     where redundancy allows; 0: never.
-             */
-            fault_threshold: number | null;
-            /**
-             * Format: int64
-             * @description Seconds for which a drive may give no answer at all before it is given up, where redundancy
-             *     allows; 0: for ever.
-             */
-            io_timeout_seconds: number | null;
-            /** @description Drives are told of space as it becomes free. */
-            autotrim: boolean | null;
-            /** @description Volumes may be promised more than is formatted. */
-            overcommit: boolean | null;
-            /**
-             * Format: int32
-             * @description How far what may live is used, in percent, when the pool is `nearly-full`.
-             */
-            warn_percent: number | null;
-            /**
-             * Format: int32
-             * @description The same when hosts begin to write slower.
-             */
-            throttle_percent: number | null;
-            /**
-             * Format: int32
-             * @description The same when new data is refused.
-             */
-            stop_percent: number | null;
-        };
-        /** @description Long work on a pool. */
-        PoolJobs: {
-            rebuild: components["schemas"]["Progress"] | null;
-            rebalance: components["schemas"]["Progress"] | null;
-            scrub: components["schemas"]["Scrub"] | null;
-            trim: components["schemas"]["Trim"] | null;
-            verify: components["schemas"]["Verify"] | null;
-        };
-        /** @description Long work: what it is, how far it is. */
-        Job: {
-            /** @description `tank/scrub`. */
-            id: string;
-            /** @description `rebuild`, `rebalance`, `scrub`, `trim`, `verify`, `evacuation` or `erase`. */
-            kind: string;
-            /** @description Its pool. */
-            pool: string;
-            /** @description The drive. */
-            object: string | null;
-            states: string[];
-            done_percent: number | null;
-            left_bytes: number | null;
-            eta_seconds: number | null;
-            started_at: string | null;
-            finished_at: string | null;
-            problem: string | null;
-            can_cancel: boolean;
         };
     };
     responses: never;

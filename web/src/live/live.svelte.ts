@@ -1,19 +1,22 @@
 // What the daemon says now, and the last ten minutes of it. Owns the state that all pages show.
 //
-// Figures come by the stream `/live`, or where the daemon has none by asking every two seconds.
+// Figures come by the stream `/live`, or where there is no place in it by asking as often.
 // While nobody looks at the tab nothing is asked, so that an idle daemon stays idle.
 import { ApiError, type Event, type Host, type IoStat, type Job, type Message, type Status, follow, get } from '../api/client'
-import { jobsOf } from '../model/jobs'
 import { type Verdict, judge } from '../model/narrowest'
 import { type Picture, type Reading, type StoreRates, picture, storeRates } from '../model/rates'
 import { Ring } from '../model/ring'
 
-const POLL_MS = 2000
+/** From one look to the next: of a thousand volumes each one is long. */
+const LOOK_SECONDS = 2
+const LIVE = `/live?topics=status,iostat,jobs&interval_seconds=${LOOK_SECONDS}`
+/** With these there is no stream, and the figures are asked for. */
+const NO_STREAM = ['unknown_path', 'too_many_followers']
 /** Hosts come and go seldom. */
 const SLOW_MS = 10_000
 const RETRY_MS = 3000
-/** Counters of two answers that are closer to each other tell no rate. */
-const SPAN_MIN_SECONDS = 0.9
+/** Rates of the store are of as long a time as those of volumes and drives. */
+const SPAN_MIN_SECONDS = 1.8
 const EVENTS_MAX = 2000
 /** Volumes and drives whose history is kept. */
 const HISTORIES_MAX = 1200
@@ -57,7 +60,6 @@ class Live {
   #reading: Reading | null = null
   #ending: AbortController | null = null
   #awake: AbortController | null = null
-  #jobsAreServed = true
   /** Called when the daemon does not take the token any more. */
   onrefused = () => {}
 
@@ -99,18 +101,17 @@ class Live {
       this.#awake = new AbortController()
       void this.#watch(this.#awake.signal)
       void this.#repeat(() => this.#getHosts(), SLOW_MS, this.#awake.signal)
-      void this.#repeat(() => this.#getIoStat(), POLL_MS, this.#awake.signal)
     }
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        for await (const message of follow('/live?topics=status,jobs', signal)) this.#take(message)
+        for await (const message of follow(LIVE, signal)) this.#take(message)
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof ApiError && error.code === 'unknown_path') {
-          return this.#repeat(() => this.#getStatus(), POLL_MS, signal)
+        if (error instanceof ApiError && NO_STREAM.includes(error.code)) {
+          return this.#repeat(() => this.#askAll(), LOOK_SECONDS * 1000, signal)
         }
         this.#failed(error)
       }
@@ -137,32 +138,25 @@ class Live {
 
   #take(message: Message): void {
     if (message.event === 'status') this.#setStatus(JSON.parse(message.data))
+    else if (message.event === 'iostat') this.#setIoStat(JSON.parse(message.data))
     else if (message.event === 'jobs') this.jobs = JSON.parse(message.data)
   }
 
   async #getStatus(): Promise<void> {
     this.#setStatus(await get<Status>('/status'))
-    this.jobs = await this.#getJobs()
+    this.jobs = await get<Job[]>('/jobs')
   }
 
-  async #getJobs(): Promise<Job[]> {
-    if (this.#jobsAreServed) {
-      try {
-        return await get<Job[]>('/jobs')
-      } catch (error) {
-        if (!(error instanceof ApiError && error.code === 'unknown_path')) throw error
-        this.#jobsAreServed = false
-      }
-    }
-    return jobsOf(this.status?.pools ?? [])
+  async #askAll(): Promise<void> {
+    await this.#getStatus()
+    this.#setIoStat(await get<IoStat>('/iostat?drives=true'))
   }
 
   async #getHosts(): Promise<void> {
     this.hosts = await get<Host[]>('/hosts')
   }
 
-  async #getIoStat(): Promise<void> {
-    const now = await get<IoStat>('/iostat?drives=true')
+  #setIoStat(now: IoStat): void {
     const before = this.#iostat
     this.#iostat = now
     if (!before) return

@@ -196,7 +196,7 @@ function allDrives(picture: Picture): Finding[] {
   return [{
     stage: 'drives', place: null, basis: 'measured', pressure,
     title: share >= 0.5 ? 'The drives take most of the time' : 'The drives take a part of the time',
-    evidence: [`${text(percent(100 * share))} of it: ${means.join(', ')}; ${digits(queue)} in flight on each drive`],
+    evidence: [`${text(percent(100 * share))} of it, where ${means.join(', ')}; ${digits(queue)} in flight on each drive`],
     advice: 'Add drives: the pool spreads over them at once. Harder compression gives each of them less to do.',
   }]
 }
@@ -210,7 +210,7 @@ function inside(picture: Picture): Finding[] {
     stage: 'target', place: null, basis: 'inferred', pressure,
     title: 'The time goes by in the daemon itself',
     evidence: [
-      `drives take ${text(percent(100 * share))} of it, and ${digits(picture.total.meanQueue)} commands are in flight on average`,
+      `drives take ${text(percent(100 * share))} of the time, and ${digits(picture.total.meanQueue)} commands are in flight on average`,
       'by exclusion: the time of its processors is not measured',
     ],
     advice: 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.',
