@@ -139,7 +139,8 @@ impl File {
 /// Whether the client has it already (RFC 9110, section 13.1.2).
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH);
-    let mut tags = values.iter().filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
+    let mut tags =
+        values.iter().filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
     tags.any(|tag| matches!(tag.trim(), "*") || tag.trim().trim_start_matches("W/") == etag)
 }
 

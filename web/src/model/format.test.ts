@@ -17,7 +17,7 @@ describe('figures', () => {
   })
 
   it('tell durations by their two largest units', () => {
-    expect([0, 59, 61, 7260, 90_000, 9 * 86_400].map(duration)).toEqual(['0 s', '59 s', '1 min 1 s', '2 h 1 min', '1 d 1 h', '9 d'])
+    expect([0, 59, 61, 950, 7260, 90_000, 9 * 86_400].map(duration)).toEqual(['0 s', '59 s', '1 min 1 s', '15 min', '2 h 1 min', '1 d 1 h', '9 d'])
   })
 })
 

@@ -28,6 +28,9 @@ function scaled(value: number, base: number, units: string[]): Figure {
   return { value: at === 0 ? Math.round(rest).toString() : digits(rest), unit: units[at]! }
 }
 
+/** How many bytes a unit such as `MiB` or `MiB/s` has. */
+export const unitOf = (unit: string): number => 1024 ** Math.max(0, BINARY.indexOf(unit.replace('/s', '')))
+
 export type Known = number | null | undefined
 
 export const bytes = (value: Known): Figure => (value == null ? NONE : scaled(value, 1024, BINARY))
@@ -77,7 +80,8 @@ export function duration(seconds: Known): string {
   if (at < 0) return '0 s'
   const [span, unit] = SPANS[at]!
   const next = SPANS[at + 1]
-  const rest = next ? Math.floor((whole % span) / next[0]) : 0
+  // Of a quarter of an hour nobody wants the seconds.
+  const rest = next && !(unit === 'min' && whole >= 600) ? Math.floor((whole % span) / next[0]) : 0
   return `${Math.floor(whole / span)} ${unit}${rest > 0 && next ? ` ${rest} ${next[1]}` : ''}`
 }
 

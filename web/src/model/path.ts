@@ -109,7 +109,7 @@ function ofBatch(store: Sums | null): Station {
     stage: 'batch', does: 'gathers blocks, collects garbage',
     rows: [
       { label: 'written', figure: store ? byteRate(store.blocksWritten * BLOCK_BYTES) : null },
-      { label: 'moved by GC', figure: store ? byteRate(store.blocksMoved * BLOCK_BYTES) : null },
+      { label: 'GC moved', figure: store ? byteRate(store.blocksMoved * BLOCK_BYTES) : null },
       { label: 'GC share', figure: store ? percent(appended > 0 ? (100 * store.blocksMoved) / appended : null) : null },
       { label: 'busy', figure: null },
     ],
@@ -133,7 +133,7 @@ function ofParity(store: Sums | null): Station {
     rows: [
       { label: 'to drives', figure: store ? byteRate(store.driveBytes) : null },
       { label: 'per byte', figure: store ? plain(over(store.driveBytes, store.blocksWritten * BLOCK_BYTES)) ?? count(null) : null },
-      { label: 'reconstructed', figure: store ? rate(store.blocksReconstructed) : null },
+      { label: 'from parity', figure: store ? rate(store.blocksReconstructed) : null },
       { label: 'busy', figure: null },
     ],
   }

@@ -65,15 +65,17 @@ const WHY: Record<string, string> = {
   volatile: 'Its drives are memory: what it holds goes with the daemon.',
 }
 
-function ofDrive(drive: PoolDrive): Concern[] {
+/** A drive alone is never worse than `most`: what it held is on the others. */
+function ofDrive(drive: PoolDrive, most: Level): Concern[] {
   const where = `#/drives/${drive.pool}/${drive.name}`
+  const atMost = (level: Level) => (level === 'bad' ? most : level)
   const { word, level } = driveWord(drive)
   const states: Concern[] =
     level === 'bad' || (level === 'warn' && drive.health.warnings.length === 0)
-      ? [{ level, what: `${drive.pool}/${drive.name} is ${word}`, why: drive.return_refused ?? drive.problem ?? '', where }]
+      ? [{ level: atMost(level), what: `${drive.pool}/${drive.name}: ${word}`, why: drive.return_refused ?? drive.problem ?? '', where }]
       : []
   const warnings = drive.health.warnings.map((warning) => ({
-    level: severityLevel(warning.severity),
+    level: atMost(severityLevel(warning.severity)),
     what: `${drive.pool}/${drive.name}: ${warning.kind.replaceAll('_', ' ')}`,
     why: warning.message,
     where,
@@ -82,17 +84,19 @@ function ofDrive(drive: PoolDrive): Concern[] {
 }
 
 function ofPool(pool: Pool): Concern[] {
+  const safety = redundancy(pool).level
   const states = pool.states.filter((state) => ['warn', 'bad'].includes(poolLevel(state)))
   const own = states.map((state) => ({
-    level: poolLevel(state),
-    what: `${pool.name} is ${state}`,
+    level: state === 'degraded' ? safety : poolLevel(state),
+    what: `${pool.name}: ${state}`,
     why: pool.problem ?? WHY[state] ?? '',
-    where: '#/settings',
+    where: state === 'degraded' || state === 'reduced' ? '#/drives' : '#/settings',
   }))
   const spares = pool.spares.flatMap((spare) =>
     spare.problem ? [{ level: 'warn' as Level, what: `${pool.name}: spare ${spare.spec}`, why: spare.problem, where: '#/drives' }] : [],
   )
-  return [...own, ...spares, ...pool.drives.flatMap(ofDrive)]
+  const most = safety === 'bad' ? 'bad' : 'warn'
+  return [...own, ...spares, ...pool.drives.flatMap((drive) => ofDrive(drive, most))]
 }
 
 /** All that somebody should see to, the worst first. */

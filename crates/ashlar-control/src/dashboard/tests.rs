@@ -11,7 +11,9 @@ use super::*;
 async fn ask(method: Method, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
     let request = headers
         .iter()
-        .fold(Request::builder().method(method).uri(path), |it, (name, value)| it.header(*name, *value))
+        .fold(Request::builder().method(method).uri(path), |it, (name, value)| {
+            it.header(*name, *value)
+        })
         .body(Body::empty())
         .expect("it is a request");
     let service = TowerToHyperService::new(router::<()>().with_state(()));
