@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test web web-check web-types web-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -97,6 +97,19 @@ package-test: program ## the package in a clean Debian with systemd, in QEMU: in
 
 api-test: program ## the API as others' tools meet it: its document, schemathesis, a generated client
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/api/run
+
+web: ## the dashboard, in web/dist: its sources checked, tested and built
+	scripts/web build
+
+web-check: ## whether web/dist is what the sources of the dashboard make
+	scripts/web check
+
+web-types: program ## the types of the dashboard, of what the daemon says of its API
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar scripts/web types
+
+web-test: program ## the dashboard in a Chromium, against a real daemon
+	@scripts/setup web
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar scripts/web test
 
 mutants: ## every invariant broken on purpose: the simulation has to notice (an hour or more)
 	scripts/check-mutants

@@ -13,6 +13,7 @@ mod audit;
 mod body;
 mod changes;
 mod consent;
+mod dashboard;
 mod error;
 mod events;
 mod jobs;

@@ -12,6 +12,7 @@ use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 
 use crate::access::{Accounts, Attempts};
+use crate::dashboard;
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON};
 use crate::node_api::NodeApi;
 use crate::operation::{Operation, Route, document};
@@ -141,7 +142,7 @@ pub fn router(
     let document = Bytes::from(document);
     let document = get(move || std::future::ready(([(CONTENT_TYPE, JSON)], document.clone())));
     let paths = by_path(routes(), &api);
-    let router = Router::new().route(&format!("{API_ROOT}/openapi.json"), document);
+    let router = dashboard::router().route(&format!("{API_ROOT}/openapi.json"), document);
     // Where every monitor looks for it.
     let metrics = paths.get(METRICS).cloned();
     let router = metrics.into_iter().fold(router, |router, it| router.route(METRICS, it));

@@ -245,8 +245,8 @@ pub struct ServeArguments {
     /// configuration (operator by default). Without it only its own user and root may
     #[arg(long, value_name = "GROUP")]
     pub socket_group: Option<String>,
-    /// Where the API is served to other machines, with TLS, as IP:PORT; repeatable. Whoever comes
-    /// there shows a token (`ashlar token create`) [default: nowhere]
+    /// Where the API and the dashboard are served to other machines, with TLS, as IP:PORT;
+    /// repeatable. Whoever comes there shows a token (`ashlar token create`) [default: nowhere]
     #[arg(long, value_name = "ADDR")]
     pub api_listen: Vec<String>,
     /// Where hosts connect, as IP:PORT; repeatable. 0.0.0.0 takes all IPv4 addresses of the
@@ -305,6 +305,10 @@ pub struct DemoArguments {
     /// Where the discovery service listens in addition, or none
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8009")]
     pub discovery: String,
+    /// Where the dashboard and the API are served, with TLS, as IP:PORT; repeatable. Whoever comes
+    /// there shows a token (`ashlar token create`) [default: nowhere]
+    #[arg(long, value_name = "ADDR")]
+    pub api_listen: Vec<String>,
     /// How many seconds the workload runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub seconds: u64,

@@ -64,7 +64,8 @@ fn tell(output: Output, text: impl Display) -> Result<(), StdoutError> {
 fn serve_arguments(arguments: &DemoArguments, state: PathBuf) -> ServeArguments {
     let listen = vec![arguments.listen.clone()];
     let discovery = vec![arguments.discovery.clone()];
-    ServeArguments { state, listen, discovery, ..ServeArguments::default() }
+    let api_listen = arguments.api_listen.clone();
+    ServeArguments { state, listen, discovery, api_listen, ..ServeArguments::default() }
 }
 
 /// Everything between start and end. A signal ends it early, and well.

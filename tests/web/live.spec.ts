@@ -1,0 +1,65 @@
+import { Daemon } from './daemon'
+import type { Browser } from '@playwright/test'
+import { expect, test, type Page } from './test'
+
+test('events come as they happen, filtered as asked', async ({ open, daemon }) => {
+  const page = await open('viewer', '#/events')
+  daemon.run('volume', 'create', 'tank/told', '--size', '64MiB')
+  await expect(page.getByRole('listitem').filter({ hasText: 'tank/told' }).first()).toBeVisible()
+  await page.getByLabel('Filter events').fill('no such words')
+  await expect(page.getByText('Nothing matches.')).toBeVisible()
+  daemon.run('volume', 'delete', 'tank/told', '--yes')
+})
+
+test('a setting of a pool is changed', async ({ open, daemon }) => {
+  const page = await open('operator', '#/settings')
+  await page.getByLabel('Scrub every').fill('7')
+  await page.getByRole('button', { name: 'Change tank' }).click()
+  await expect(page.getByRole('status').filter({ hasText: 'tank is changed.' })).toBeVisible()
+  expect((await daemon.json('/pools/tank')).settings.scrub_interval_seconds).toBe(7 * 86_400)
+})
+
+test('a scrub is started, and is among the jobs', async ({ open }) => {
+  const page = await open('operator', '#/jobs')
+  await page.getByRole('button', { name: 'scrub tank' }).click()
+  await expect(page.getByRole('status').filter({ hasText: 'The scrub of tank has begun.' })).toBeVisible()
+  await expect(page.getByText('tank scrub').first()).toBeVisible()
+})
+
+/** A page of a daemon of its own, signed in. */
+async function ownPage(browser: Browser, own: Daemon, role: 'viewer' | 'operator'): Promise<Page> {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true })
+  const page = await context.newPage()
+  await page.goto(own.url)
+  await page.getByLabel('Token').fill(own.tokens[role])
+  await page.keyboard.press('Enter')
+  await expect(page.locator('[data-readout="Health"]')).toContainText('Healthy')
+  return page
+}
+
+test('a lost drive shows up at a glance, and among the drives, once it is given up by its name', async ({ browser, daemon }) => {
+  const own = await new Daemon(daemon.program).ready(5)
+  const page = await ownPage(browser, own, 'operator')
+  await page.goto(`${own.url}/#/drives/tank/drive-1`)
+  await page.getByRole('button', { name: 'Give it up' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Give the drive up?' })
+  await dialog.getByRole('textbox').fill('drive-1')
+  await dialog.getByRole('button', { name: 'Give the drive up' }).click()
+  await expect(page.locator('[data-readout="Health"]')).toContainText(/Attention|Critical/)
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await expect(page.getByRole('region', { name: 'To see to' })).toContainText('tank/drive-1')
+  await page.getByRole('link', { name: 'Drives', exact: true }).click()
+  const slots = page.getByRole('list', { name: 'Drives of tank' })
+  await expect(slots.getByRole('listitem').filter({ hasText: 'drive-1' })).toContainText(/failed|released/)
+  await page.context().close()
+  await own.stop()
+})
+
+test('a daemon that is gone is said to be gone, and what is shown to be old', async ({ browser, daemon }) => {
+  const own = await new Daemon(daemon.program).ready()
+  const page = await ownPage(browser, own, 'viewer')
+  await own.stop()
+  await expect(page.getByRole('alert').filter({ hasText: 'does not answer' })).toContainText('what is shown is from before')
+  await expect(page.locator('[data-readout="Health"]')).toContainText('Unknown')
+  await page.context().close()
+})

@@ -1,0 +1,62 @@
+import AxeBuilder from '@axe-core/playwright'
+import { expect, test, type Page } from './test'
+
+const PAGES = ['overview', 'path', 'drives', 'volumes', 'hosts', 'jobs', 'events', 'settings', 'volumes/tank/looked-at', 'drives/tank/drive-0']
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** What axe finds wrong, and that the page is wider than the screen. */
+async function wrongWith(page: Page, what: string): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze()
+  const found = violations.flatMap((it) => it.nodes.map((node) => `${what}: ${it.id}: ${node.target} ${node.failureSummary}`))
+  const [needed, has] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+  return needed! > has! ? [...found, `${what} needs ${needed} px`] : found
+}
+
+const LOOKS = [
+  { width: 1280, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+  { width: 380, colorScheme: 'light' },
+] as const
+
+for (const { width, colorScheme } of LOOKS) {
+  test.describe(`${colorScheme}, ${width} px`, () => {
+    test.use({ viewport: { width, height: 800 }, colorScheme })
+
+    test('no page has a violation that axe finds, or is too wide', async ({ open, daemon }) => {
+      test.setTimeout(180_000)
+      daemon.run('volume', 'create', 'tank/looked-at', '--size', '64MiB', '--allow', 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555')
+      const page = await open('admin')
+      const wrong: string[] = []
+      for (const at of PAGES) {
+        await page.goto(`${daemon.url}/#/${at}`)
+        await expect(page.getByRole('heading', { level: 1 })).toBeAttached()
+        wrong.push(...(await wrongWith(page, at)))
+      }
+      await page.goto(`${daemon.url}/#/volumes`)
+      await page.getByRole('button', { name: 'Create a volume' }).click()
+      wrong.push(...(await wrongWith(page, 'the dialog that makes a volume')))
+      await page.keyboard.press('Escape')
+      await page.goto(`${daemon.url}/#/volumes/tank/looked-at`)
+      await page.getByRole('button', { name: 'Delete volume' }).click()
+      wrong.push(...(await wrongWith(page, 'the dialog that deletes one')))
+      expect(wrong).toEqual([])
+      daemon.run('volume', 'delete', 'tank/looked-at', '--yes')
+    })
+
+    test('signing in has no violation that axe finds', async ({ page, daemon }) => {
+      await page.goto(daemon.url)
+      await expect(page.getByLabel('Token')).toBeVisible()
+      expect(await wrongWith(page, 'sign in')).toEqual([])
+    })
+  })
+}
+
+test('the colours that one chooses stay', async ({ open }) => {
+  const page = await open('viewer', '#/settings')
+  await page.getByLabel('dark', { exact: true }).check()
+  const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)
+  expect(await scheme()).toBe('dark')
+  await page.reload()
+  await expect(page.getByRole('heading', { name: 'Settings' })).toBeVisible()
+  expect(await scheme()).toBe('dark')
+})

@@ -1,0 +1,66 @@
+import { expect, test } from './test'
+
+const HOST = 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555'
+
+test('a volume is made, resized, shown to a host, and deleted', async ({ open, daemon }) => {
+  const page = await open('admin', '#/volumes')
+  const said = page.getByRole('status')
+
+  await page.getByRole('button', { name: 'Create a volume' }).click()
+  const create = page.getByRole('dialog', { name: 'Create a volume' })
+  await create.getByLabel('Name').fill('v0')
+  await create.getByLabel('Size').fill('ten')
+  await expect(create).toContainText('This is no size')
+  await expect(create.getByRole('button', { name: 'Create volume' })).toBeDisabled()
+  await create.getByLabel('Size').fill('64MiB')
+  await create.getByRole('button', { name: 'Create volume' }).click()
+  await expect(page.getByRole('heading', { name: 'tank/v0' })).toBeVisible()
+  await expect(said.filter({ hasText: 'Volume tank/v0 is made.' })).toBeVisible()
+  expect(await daemon.json('/volumes/tank/v0')).toMatchObject({ size_bytes: 64 << 20, access: { allow_any: false, hosts: [] } })
+
+  const nqn = (await daemon.json('/status')).subsystem_nqn
+  await expect(page.getByRole('group', { name: 'Connect to this appliance alone' })).toContainText(`-n ${nqn}`)
+
+  await page.getByLabel('Allow hosts').fill(HOST)
+  await page.getByRole('button', { name: 'Allow', exact: true }).click()
+  await expect(page.getByRole('button', { name: `Deny ${HOST}` })).toBeVisible()
+  expect((await daemon.json('/volumes/tank/v0')).access.hosts).toEqual([HOST])
+
+  await page.getByLabel('New size').fill('128MiB')
+  await page.getByRole('button', { name: 'Resize', exact: true }).click()
+  await expect(said.filter({ hasText: 'tank/v0 has 128 MiB' })).toBeVisible()
+
+  // Smaller costs what it cuts off: the daemon says so, and the name has to be written.
+  await page.getByLabel('New size').fill('32MiB')
+  await page.getByRole('button', { name: 'Resize', exact: true }).click()
+  const shrink = page.getByRole('dialog', { name: 'Resize volume?' })
+  await expect(shrink.getByRole('button', { name: 'Resize volume' })).toBeDisabled()
+  await shrink.getByRole('button', { name: 'Cancel' }).click()
+  expect((await daemon.json('/volumes/tank/v0')).size_bytes).toBe(128 << 20)
+
+  await page.getByRole('button', { name: 'Delete volume' }).click()
+  const remove = page.getByRole('dialog', { name: 'Delete volume?' })
+  await expect(remove).toContainText('tank/v0')
+  await expect(remove).toContainText(HOST)
+  const button = remove.getByRole('button', { name: 'Delete volume' })
+  await remove.getByRole('textbox').fill('v')
+  await expect(button).toBeDisabled()
+  await remove.getByRole('textbox').fill('v0')
+  await button.click()
+  await expect(page.getByRole('heading', { name: 'Volumes', level: 1 })).toBeVisible()
+  expect((await daemon.ask('/api/v1/volumes/tank/v0', { role: 'admin' })).status).toBe(404)
+})
+
+test('what the daemon refuses is said, with the way out, and nothing is lost', async ({ open, daemon }) => {
+  daemon.run('volume', 'create', 'tank/taken', '--size', '64MiB')
+  const page = await open('operator', '#/volumes')
+  await page.getByRole('button', { name: 'Create a volume' }).click()
+  const create = page.getByRole('dialog')
+  await create.getByLabel('Name').fill('taken')
+  await create.getByLabel('Size').fill('1GiB')
+  await create.getByRole('button', { name: 'Create volume' }).click()
+  await expect(create.getByRole('alert')).toContainText('Not done:')
+  await expect(create.getByRole('alert')).toContainText('taken')
+  await expect(create.getByLabel('Size')).toHaveValue('1GiB')
+  daemon.run('volume', 'delete', 'tank/taken', '--yes')
+})

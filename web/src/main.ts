@@ -1,0 +1,8 @@
+import { mount } from 'svelte'
+import 'uplot/dist/uPlot.min.css'
+import './app.css'
+import App from './App.svelte'
+import { chosen } from './live/choice.svelte'
+
+chosen.apply()
+mount(App, { target: document.getElementById('app')! })

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import type { Pool, PoolDrive, Status } from '../api/client'
+import { concerns, driveWord, forecast, health, lossesSurvived, poolLevel, redundancy } from './states'
+
+const drive = (name: string, states = ['online'], warnings: unknown[] = []) =>
+  ({ name, pool: 'tank', states, health: { warnings }, problem: null, return_refused: null }) as unknown as PoolDrive
+const pool = (some: object = {}) =>
+  ({
+    name: 'tank', level: '8+2', states: ['online'], problem: null, notes: [], spares: [], jobs: null,
+    drives: [drive('drive-0'), drive('drive-1')],
+    space: { after_loss: { survives: true, drive: 'drive-0' }, full_in_seconds: null, out_of_space: false }, ...some,
+  }) as unknown as Pool
+const status = (...pools: Pool[]) => ({ pools, warnings: [] }) as unknown as Status
+
+describe('levels', () => {
+  it('survive as many losses as they have parity or copies', () => {
+    expect(['0', '1', '1x3', '5', '6', '7.3', '10+4', 'odd', null].map(lossesSurvived)).toEqual([0, 1, 2, 1, 2, 3, 4, null, null])
+  })
+})
+
+describe('states', () => {
+  it('that are not known count as something to see to', () => {
+    expect(poolLevel('upside-down')).toBe('warn')
+    expect(driveWord(drive('d', []))).toMatchObject({ level: 'warn' })
+  })
+
+  it('of a drive say the worst, and its own warning where it is well', () => {
+    expect(driveWord(drive('d', ['online', 'slow'])).word).toBe('slow')
+    expect(driveWord(drive('d', ['online'], [{ kind: 'spare_low', severity: 'warning' }]))).toEqual({ word: 'spare low', level: 'warn' })
+  })
+})
+
+describe('health', () => {
+  it('is good where nothing is to be seen to', () => {
+    expect(health(status(pool()))).toMatchObject({ word: 'Healthy', level: 'ok' })
+  })
+
+  it('asks for attention where a drive is lost and redundancy is left', () => {
+    const one = pool({ states: ['degraded', 'rebuilding'], drives: [drive('drive-0'), drive('drive-1', ['failed'])] })
+    expect(health(status(one)).word).toBe('Attention')
+    expect(redundancy(one)).toMatchObject({ value: '1 of 2', level: 'warn' })
+    expect(concerns(status(one)).map((it) => it.what)).toEqual(['tank: degraded', 'tank/drive-1: failed'])
+  })
+
+  it('is critical where no redundancy is left, or writes are refused', () => {
+    const none = pool({ level: '5', states: ['degraded'], drives: [drive('drive-0', ['failed'])] })
+    expect(redundancy(none)).toMatchObject({ value: '0 of 1', level: 'bad', detail: 'no rebuild' })
+    expect(health(status(none)).word).toBe('Critical')
+    expect(health(status(pool({ states: ['online', 'full'] }))).word).toBe('Critical')
+  })
+})
+
+describe('the forecast', () => {
+  it('says when, or that there is no date', () => {
+    expect(forecast(pool())).toBe('no full date in sight')
+    expect(forecast(pool({ space: { full_in_seconds: 7200 } }))).toMatch(/^full in 2 h/)
+    expect(forecast(pool({ space: null }))).toBe('not open')
+  })
+})
