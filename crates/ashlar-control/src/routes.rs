@@ -14,8 +14,9 @@ use axum::{Json, Router};
 use crate::access::{Accounts, Attempts};
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON};
 use crate::node_api::NodeApi;
+use crate::notifier::Notifier;
 use crate::operation::{Operation, Route, document};
-use crate::serve::NetworkFacts;
+use crate::serve::SharedFacts;
 use crate::watch::Watcher;
 
 mod accounts;
@@ -29,6 +30,7 @@ mod members;
 mod node;
 mod pools;
 mod problems;
+mod receivers;
 mod volumes;
 
 /// What all paths begin with.
@@ -46,7 +48,8 @@ pub(crate) struct Api {
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
     attempts: Arc<Attempts>,
-    network: Arc<NetworkFacts>,
+    network: SharedFacts,
+    notifier: Arc<dyn Notifier>,
 }
 
 impl FromRef<Api> for Arc<dyn NodeApi> {
@@ -61,9 +64,15 @@ impl FromRef<Api> for Arc<Accounts> {
     }
 }
 
-impl FromRef<Api> for Arc<NetworkFacts> {
+impl FromRef<Api> for SharedFacts {
     fn from_ref(api: &Api) -> Self {
         api.network.clone()
+    }
+}
+
+impl FromRef<Api> for Arc<dyn Notifier> {
+    fn from_ref(api: &Api) -> Self {
+        api.notifier.clone()
     }
 }
 
@@ -87,6 +96,7 @@ fn routes() -> Vec<Route> {
         audit::routes(),
         accounts::routes(),
         problems::routes(),
+        receivers::routes(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -97,15 +107,17 @@ pub fn operations() -> Vec<Operation> {
 }
 
 /// The HTTP routes of `node_api`, which `watcher` watches, and to which those who come by the
-/// network are let in by `accounts`. Where they come to is said by `network`.
+/// network are let in by `accounts`. Where they come to is said by `network`, and who is told of
+/// events by `notifier`.
 pub fn router(
     node_api: Arc<dyn NodeApi>,
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
-    network: NetworkFacts,
+    network: SharedFacts,
+    notifier: Arc<dyn Notifier>,
 ) -> Router {
-    let (attempts, network) = (Arc::default(), Arc::new(network));
-    let api = Api { node: node_api, watcher, accounts, attempts, network };
+    let attempts = Arc::default();
+    let api = Api { node: node_api, watcher, accounts, attempts, network, notifier };
     let document = document(&operations()).to_json().expect("a document is plain data");
     let document = Bytes::from(document);
     let document = get(move || std::future::ready(([(CONTENT_TYPE, JSON)], document.clone())));

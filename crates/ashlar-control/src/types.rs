@@ -13,6 +13,7 @@ mod events;
 mod health;
 mod iostat;
 mod pools;
+mod receivers;
 mod scrub;
 mod trim;
 mod verify;
@@ -28,6 +29,7 @@ pub use iostat::{
     LatencyFigures, SizedLatency,
 };
 pub use pools::{AfterLoss, ImportPool, Obstacle, PoolCounters, Progress, RenamePool, SetCapacity};
+pub use receivers::{Receiver, ReceiverTest};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 pub use verify::{VerifiedFigure, Verify};

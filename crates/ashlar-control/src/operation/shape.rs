@@ -100,6 +100,7 @@ fn text_of(name: &str) -> &'static str {
         "drive" => "The drive's name within the pool, as `drive-2`.",
         "token" => "The token's name or identifier.",
         "key" => "The key's name.",
+        "receiver" => "The webhook's name in the configuration, or `mail`.",
         "code" => "A `code` of an error.",
         _ => unreachable!("a parameter of a path that nothing is said of: {name}"),
     }

@@ -1,5 +1,7 @@
 //! The daemon itself, and who is connected to it.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 
@@ -7,6 +9,7 @@ use super::{Answer, Node};
 use crate::error::ErrorCode::Stopping;
 use crate::operation::Route;
 use crate::types::{Host, Status, Version};
+use crate::watch::Watcher;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -28,8 +31,10 @@ async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), api: "v1".to_owned() })
 }
 
-async fn status(State(node): Node) -> Answer<Status> {
-    node.status().await.map(Json)
+async fn status(State(node): Node, State(watcher): State<Arc<Watcher>>) -> Answer<Status> {
+    let mut status = node.status().await?;
+    status.warnings.extend(watcher.warnings());
+    Ok(Json(status))
 }
 
 async fn hosts(State(node): Node) -> Answer<Vec<Host>> {

@@ -21,6 +21,7 @@ mod health;
 mod hosts;
 mod latency;
 mod pool;
+mod receivers;
 
 pub use access::{keys, session, tokens};
 pub use capacity::{capacity, verified};
@@ -30,6 +31,7 @@ pub use events::{audit, event, events};
 pub use hosts::hosts;
 pub use latency::latency;
 pub use pool::{pool, pool_with_health};
+pub use receivers::receivers;
 
 fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
