@@ -49,8 +49,8 @@ fn events_are_posted_signed_and_in_order_and_again_until_they_are_taken() {
     let place = Place::new();
     let server = Server::start(&[Does::Answer(500), Does::Answer(429), TAKES]);
     let daemon = start(&place, &webhook(&place, "ops", &server.url(), "'change'"));
-    change(&place, "first");
-    change(&place, "second");
+    change(&place, "alpha");
+    change(&place, "omega");
     let posts = [server.next(), server.next(), server.next(), server.next()];
     assert!(posts.iter().all(|post| post.is_signed_by(SECRET)));
     assert!(!posts[0].is_signed_by(b"another secret, of another one"));
@@ -73,7 +73,7 @@ fn a_receiver_that_hangs_holds_up_nobody_and_is_told_after_a_restart_what_it_has
     let both = webhook(&place, "slow", &slow.url(), "'change', 'receiver_failed'")
         + &webhook(&place, "good", &good.url(), "'change', 'receiver_failed'");
     let daemon = start(&place, &both);
-    change(&place, "first");
+    change(&place, "alpha");
     assert_eq!(good.next().json()["type"], "change");
     let missed = slow.next().header("webhook-id").to_owned();
     // The other one is told of it, once.
@@ -93,11 +93,11 @@ fn a_receiver_that_hangs_holds_up_nobody_and_is_told_after_a_restart_what_it_has
         place.json(&["notify", "list"])[0]["delivered_at"].is_string()
     });
     assert_eq!(events(&place, "receiver_failed").len(), 1);
-    change(&place, "second");
+    change(&place, "omega");
     let ids: Vec<String> = std::iter::from_fn(|| {
         let post = slow.next();
         let is_last =
-            post.json()["data"]["message"].as_str().is_some_and(|it| it.contains("second"));
+            post.json()["data"]["message"].as_str().is_some_and(|it| it.contains("omega"));
         (!is_last).then(|| post.header("webhook-id").to_owned())
     })
     .collect();
@@ -155,18 +155,18 @@ fn events_go_by_mail_and_again_until_the_server_takes_them() {
     let server = mail::Server::start(2);
     let table = mail_table(server.address, "kinds = ['change']\ndigest_seconds = 1\n");
     let daemon = start(&place, &table);
-    change(&place, "first");
-    change(&place, "second");
+    change(&place, "alpha");
+    change(&place, "omega");
     let mut text = String::new();
     // In one mail, or in two where the daemon was slow.
-    while !(text.contains("token create") && text.contains("second")) {
+    while !(text.contains("token create") && text.contains("omega")) {
         let mail = server.next();
         assert!(mail.from.contains("<ashlar@example.org>"), "{}", mail.from);
         assert_eq!(mail.to.len(), 2, "{:?}", mail.to);
         assert!(mail.text.contains("Subject: [ashlar "), "{}", mail.text);
         text.push_str(&mail.text);
     }
-    assert!(text.find("first") < text.find("second"), "{text}");
+    assert!(text.find("alpha") < text.find("omega"), "{text}");
     daemon.terminate();
 }
 

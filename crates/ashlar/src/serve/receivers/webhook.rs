@@ -223,16 +223,12 @@ fn keys(config: &WebhookConfig) -> Result<Keys, Failure> {
 
 fn connector(config: &WebhookConfig) -> Result<TlsConnector, Failure> {
     let mut roots = RootCertStore::empty();
-    match &config.ca_file {
-        Some(path) => {
-            let text = secrets::read(path)?;
-            let found: Vec<_> = CertificateDer::pem_slice_iter(&text).flatten().collect();
-            roots.add_parsable_certificates(found);
-        }
-        None => {
-            drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs))
-        }
-    }
+    let authorities = match &config.ca_file {
+        Some(path) => CertificateDer::pem_slice_iter(&secrets::read(path)?).flatten().collect(),
+        None => rustls_native_certs::load_native_certs().certs,
+    };
+    // What is none of an authority is passed over, as by others that read such files.
+    roots.add_parsable_certificates(authorities);
     if roots.is_empty() {
         let place = config.ca_file.as_ref().map_or_else(
             || "the machine (install ca-certificates, or name a ca_file)".to_owned(),
