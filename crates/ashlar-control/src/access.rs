@@ -12,6 +12,7 @@ use crate::operation::Operation;
 pub(crate) mod accounts;
 mod attempts;
 mod jwt;
+pub(crate) mod leave;
 mod tokens;
 
 pub use accounts::{Accounts, Vault, VaultError};
@@ -52,6 +53,11 @@ pub(crate) enum Entrance {
 }
 
 impl Entrance {
+    /// Whether it is one for those who may do everything on this machine.
+    pub fn is_admin(&self) -> bool {
+        matches!(self, Entrance::Socket { role: Role::Admin, .. })
+    }
+
     /// Whoever is at the other end of the daemon's socket: root and the daemon's own user may do
     /// everything. All others were let in as members of the socket's group.
     pub fn of_socket(uid: u32, pid: Option<i32>, own_uid: u32, of_group: Role) -> Self {

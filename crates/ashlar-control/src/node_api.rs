@@ -1,5 +1,7 @@
 //! What the API stands before.
 
+use std::time::{Duration, SystemTime};
+
 use futures_util::future::BoxFuture;
 
 use crate::consent::Consent;
@@ -14,15 +16,43 @@ use crate::types::{
 /// The answer to a request, in time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ApiError>>;
 
-/// How often a host has connected and gone since somebody asked last.
+/// A host has made a controller, or one of its controllers has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HostVisits {
+pub struct HostVisit {
+    /// When.
+    pub at: SystemTime,
     /// The host's name.
     pub nqn: String,
-    /// Controllers that it has made.
-    pub connects: u64,
-    /// Controllers of it that have ended.
-    pub disconnects: u64,
+    /// Where the controller comes from.
+    pub address: String,
+    /// The controller.
+    pub controller_id: u16,
+    /// Controllers that the host has since then.
+    pub controllers: usize,
+    /// Nothing: it has been made.
+    pub end: Option<HostEnd>,
+}
+
+/// The end of a controller of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostEnd {
+    /// Why, in a word that does not change.
+    pub reason: &'static str,
+    /// The same for people.
+    pub text: &'static str,
+    /// It is no fault of host or network.
+    pub is_orderly: bool,
+    /// How long it was there.
+    pub lasted: Duration,
+}
+
+/// Hosts that have come and gone since somebody asked last.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct HostVisits {
+    /// In their order.
+    pub visits: Vec<HostVisit>,
+    /// Of so many more nothing is known.
+    pub lost: u64,
 }
 
 /// A host name that two hosts use at once.
@@ -52,7 +82,9 @@ pub trait NodeApi: Send + Sync + 'static {
     fn hosts(&self) -> Answer<'_, Vec<Host>>;
     /// The hosts that have connected or gone since this was asked last: the watcher asks, and
     /// nobody else.
-    fn take_host_visits(&self) -> Vec<HostVisits>;
+    fn take_host_visits(&self) -> HostVisits;
+    /// Ends once a host has come or gone: then there may be some to take.
+    fn host_visits_have_come(&self) -> BoxFuture<'_, ()>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
     /// What it takes of the machine.

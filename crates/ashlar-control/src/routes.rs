@@ -15,8 +15,9 @@ use crate::access::{Accounts, Attempts};
 use crate::dashboard;
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON};
 use crate::node_api::NodeApi;
+use crate::notifier::Notifier;
 use crate::operation::{Operation, Route, document};
-use crate::serve::NetworkFacts;
+use crate::serve::SharedFacts;
 use crate::watch::Watcher;
 use idempotency::Answers;
 use live::Looks;
@@ -39,6 +40,7 @@ mod paging;
 mod pools;
 mod preconditions;
 mod problems;
+mod receivers;
 mod volumes;
 mod work;
 
@@ -58,7 +60,8 @@ pub(crate) struct Api {
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
     attempts: Arc<Attempts>,
-    network: Arc<NetworkFacts>,
+    network: SharedFacts,
+    notifier: Arc<dyn Notifier>,
     turns: Arc<PoolTurns>,
     answers: Arc<Answers>,
     looks: Arc<Looks>,
@@ -82,9 +85,15 @@ impl FromRef<Api> for Arc<Looks> {
     }
 }
 
-impl FromRef<Api> for Arc<NetworkFacts> {
+impl FromRef<Api> for SharedFacts {
     fn from_ref(api: &Api) -> Self {
         api.network.clone()
+    }
+}
+
+impl FromRef<Api> for Arc<dyn Notifier> {
+    fn from_ref(api: &Api) -> Self {
+        api.notifier.clone()
     }
 }
 
@@ -111,6 +120,7 @@ fn routes() -> Vec<Route> {
         audit::routes(),
         accounts::routes(),
         problems::routes(),
+        receivers::routes(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -121,19 +131,22 @@ pub fn operations() -> Vec<Operation> {
 }
 
 /// The HTTP routes of `node_api`, which `watcher` watches, and to which those who come by the
-/// network are let in by `accounts`. Where they come to is said by `network`.
+/// network are let in by `accounts`. Where they come to is said by `network`, and who is told of
+/// events by `notifier`.
 pub fn router(
     node_api: Arc<dyn NodeApi>,
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
-    network: NetworkFacts,
+    network: SharedFacts,
+    notifier: Arc<dyn Notifier>,
 ) -> Router {
     let api = Api {
         node: node_api,
         watcher,
         accounts,
         attempts: Arc::default(),
-        network: Arc::new(network),
+        network,
+        notifier,
         turns: Arc::default(),
         answers: Arc::default(),
         looks: Arc::default(),

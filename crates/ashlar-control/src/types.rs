@@ -18,6 +18,7 @@ mod jobs;
 mod pool_parts;
 mod pools;
 mod process;
+mod receivers;
 mod scrub;
 mod trim;
 mod verify;
@@ -41,6 +42,7 @@ pub use pool_parts::{
 };
 pub use pools::{ImportPool, RenamePool, SetCapacity};
 pub use process::{ProcessFigures, ThreadFigures};
+pub use receivers::{Receiver, ReceiverTest};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 pub use verify::{VerifiedFigure, Verify};

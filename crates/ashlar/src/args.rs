@@ -19,6 +19,7 @@ mod events;
 mod health;
 mod iostat;
 mod jobs;
+mod notify;
 mod pool;
 mod room;
 mod status;
@@ -31,6 +32,7 @@ pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
 pub use iostat::IostatArguments;
 pub use jobs::JobCommand;
+pub use notify::NotifyCommand;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
 pub use room::{CapacityFormat, RoomCommand};
 pub use status::StatusArguments;
@@ -215,6 +217,12 @@ ashlar volume VERB --help has more of each."
     /// Show who I am to the daemon, what I may do, and where its API is served
     #[command(after_help = "Example:\n  ashlar session")]
     Session,
+    /// Show who is told of events, by webhooks and mail, and test that
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ashlar notify list\n  ashlar notify test mail"
+    )]
+    Notify(NotifyCommand),
     /// Show what has happened, the oldest first
     Events(EventsArguments),
     /// Show who has asked for which change, and what came of it, the oldest first

@@ -125,6 +125,8 @@ codes! {
     NoMembers "no_members" NOT_FOUND "No member of the pool",
         "None of the drives is one of the pool's.";
 
+    NoSuchReceiver "no_such_receiver" NOT_FOUND "No such receiver of events",
+        "The configuration has no webhook of this name, or no mail.";
     NoSuchToken "no_such_token" NOT_FOUND "No such token",
         "The node has no token of this name.";
     NoSuchKey "no_such_key" NOT_FOUND "No such key",
@@ -219,6 +221,10 @@ codes! {
         "The daemon cannot write down what it has to remember.";
     LogUnreadable "log_unreadable" SERVICE_UNAVAILABLE "Log cannot be read",
         "What is written down cannot be read now.";
+    ReceiverFailed "receiver_failed" BAD_GATEWAY "Receiver does not take it",
+        "The webhook or mail server does not take the test.";
+    TooManyClients "too_many_clients" SERVICE_UNAVAILABLE "Too many clients",
+        "So many clients are connected to the socket that there is no place for one more.";
     TooManyFollowers "too_many_followers" SERVICE_UNAVAILABLE "Too many followers",
         "So many clients follow the events that there is no place for one more.";
     Stopping "stopping" SERVICE_UNAVAILABLE "Daemon is stopping",

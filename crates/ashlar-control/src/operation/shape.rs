@@ -103,6 +103,7 @@ fn text_of(name: &str) -> &'static str {
         "token" => "The token's name or identifier.",
         "key" => "The key's name.",
         "kind" => "The kind of the job, as `scrub`.",
+        "receiver" => "The webhook's name in the configuration, or `mail`.",
         "code" => "A `code` of an error.",
         _ => unreachable!("a parameter of a path that nothing is said of: {name}"),
     }

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 
 use super::Api;
 use super::idempotency::Key;
+use crate::access::leave::Leave;
 use crate::access::{Caller, Entrance};
 use crate::changes::deed;
 use crate::error::{ApiError, ErrorCode, Problem};
@@ -70,6 +71,8 @@ async fn serve(
     if let Err(refusal) = check_query(operation, &request) {
         return refusal.into_response();
     }
+    let shown = caller.account.as_ref().and_then(|_| bearer(&request)).map(Arc::from);
+    request.extensions_mut().insert(Leave { accounts: api.accounts.clone(), shown });
     request.extensions_mut().insert(caller.clone());
     if operation.method == Method::GET {
         return next.run(request).await;

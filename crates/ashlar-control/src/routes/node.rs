@@ -1,5 +1,7 @@
 //! The daemon itself, and who is connected to it.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 
@@ -9,6 +11,7 @@ use crate::error::ErrorCode::Stopping;
 use crate::operation::Route;
 use crate::query::Query;
 use crate::types::{Host, Status, Version};
+use crate::watch::Watcher;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -30,8 +33,10 @@ async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), api: "v1".to_owned() })
 }
 
-async fn status(State(node): Node) -> Answer<Status> {
-    node.status().await.map(Json)
+async fn status(State(node): Node, State(watcher): State<Arc<Watcher>>) -> Answer<Status> {
+    let mut status = node.status().await?;
+    status.warnings.extend(watcher.warnings());
+    Ok(Json(status))
 }
 
 async fn hosts(State(node): Node, Query(query): Query<PageQuery>) -> Page<Host> {

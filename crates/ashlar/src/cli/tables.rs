@@ -25,6 +25,7 @@ mod jobs;
 mod latency;
 mod metrics;
 mod pool;
+mod receivers;
 
 pub use access::{keys, session, tokens};
 pub use alerts::alerts;
@@ -38,6 +39,7 @@ pub use jobs::{job, jobs};
 pub use latency::latency;
 pub use metrics::metrics;
 pub use pool::{pool, pool_with_health};
+pub use receivers::receivers;
 
 fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()

@@ -25,6 +25,7 @@ use crate::stdio::print_line;
 
 mod access;
 mod erase;
+mod notify;
 mod room;
 mod show;
 mod volumes;
@@ -42,6 +43,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
         ClientCommand::Job(command) => super::jobs::run(client, command, output).await,
         ClientCommand::Token(command) => access::token(client, command, output).await,
         ClientCommand::Key(command) => access::key(client, command, output).await,
+        ClientCommand::Notify(command) => notify::run(client, command, output).await,
         ClientCommand::Session => access::session(client, output).await,
         ClientCommand::Events(asked) if asked.follow => {
             super::events::follow(client, &asked, output).await

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use ashlar_control::SharedHostNqn;
 use ashlar_control::types::{
     Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, PoolJobs,
     Portal as WirePortal, Progress, Spare, Volume,
 };
-use ashlar_control::{HostVisits, SharedHostNqn};
 use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
-use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
+use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{
     AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
 };
@@ -454,12 +454,6 @@ pub fn host(host: &ConnectedHost) -> Host {
         controller_id: host.controller_id,
         kind: if host.is_discovery { "discovery" } else { "io" }.to_owned(),
     }
-}
-
-/// How often a host has come and gone.
-pub fn host_visits(visits: nvme_tcp::HostVisits) -> HostVisits {
-    let nvme_tcp::HostVisits { nqn, connects, disconnects } = visits;
-    HostVisits { nqn: nqn.to_string(), connects, disconnects }
 }
 
 /// A name that two hosts use.

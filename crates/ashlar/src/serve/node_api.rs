@@ -16,6 +16,7 @@ use ashlar_control::{
 use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport, SubsystemInfo};
+use futures_util::future::BoxFuture;
 
 use super::apart::apart;
 use super::convert::Known;
@@ -28,7 +29,7 @@ use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
 use super::turns::{Over, Turns};
-use super::{Config, convert};
+use super::{Config, convert, visits};
 pub use namespaces::Remembered;
 use opening::Openers;
 
@@ -297,8 +298,12 @@ impl NodeApi for ServedNode {
         Box::pin(std::future::ready(Ok(hosts)))
     }
 
-    fn take_host_visits(&self) -> Vec<HostVisits> {
-        self.shared.target.take_visits().into_iter().map(convert::host_visits).collect()
+    fn take_host_visits(&self) -> HostVisits {
+        visits::host_visits(self.shared.target.take_visits())
+    }
+
+    fn host_visits_have_come(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.shared.target.visits_have_come())
     }
 
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn> {

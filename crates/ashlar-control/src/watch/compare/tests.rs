@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{AfterLoss, Host, PoolJobs, PoolSpace, Progress};
+use crate::types::{AfterLoss, PoolJobs, PoolSpace, Progress};
 
 fn drive(name: &str, states: &[&str]) -> PoolDrive {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
@@ -36,19 +36,6 @@ fn space(seen: &mut Seen) -> &mut PoolSpace {
 /// Of the first pool.
 fn jobs(seen: &mut Seen) -> &mut PoolJobs {
     seen.pools[0].jobs.as_mut().expect("it is open")
-}
-
-fn hosts(names: impl IntoIterator<Item = String>) -> Seen {
-    let host = |nqn| Host {
-        nqn,
-        host_id: String::new(),
-        address: String::new(),
-        io_queues: 1,
-        connected_at: String::new(),
-        controller_id: 1,
-        kind: "io".to_owned(),
-    };
-    Seen { hosts: names.into_iter().map(host).collect(), ..Seen::default() }
 }
 
 /// Kinds, with the state, the percentage or the drive.
@@ -290,15 +277,6 @@ fn a_drive_that_is_there_again_and_is_refused_is_told_of_once_for_each_reason() 
 fn a_drive_that_comes_is_told_of() {
     let looks = [pool(&["online"], &["online"; 2], None), pool(&["online"], &WELL, None)];
     assert_eq!(told(looks), ["drive_added drive-2"]);
-}
-
-#[test]
-fn hosts_are_told_of_by_name_and_many_of_them_together() {
-    let names = |count: usize| (0..count).map(|number| format!("nqn-{number:02}"));
-    assert_eq!(told([hosts(names(1)), hosts(names(2))]), ["host_connected nqn-01"]);
-    assert_eq!(told([hosts(names(2)), hosts(names(1))]), ["host_disconnected nqn-01"]);
-    let many = told([hosts(names(0)), hosts(names(99))]);
-    assert_eq!((many.len(), many[16].as_str()), (17, "hosts"));
 }
 
 /// It has two names until what it missed is restored, and was told to be online at every look.
