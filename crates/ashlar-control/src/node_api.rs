@@ -5,9 +5,10 @@ use futures_util::future::BoxFuture;
 use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
-    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
-    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePolicy, ChangePool, ChangeVolume, ChooseDefaultPolicy, CreatePolicy, CreatePool,
+    CreateVolume, DriveErase, DriveInfo, FailDrive, Host, ImportPool, IoScope, IoStat, Latency,
+    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, QosPolicy, RemoveDrive, RenamePool,
+    ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -133,6 +134,33 @@ pub trait NodeApi: Send + Sync + 'static {
     fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
     /// Writes a drive's label anew from the copy inside it. Answers what the drive holds then.
     fn restore_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
+
+    /// The policies of all pools that are open.
+    fn policies(&self) -> Answer<'_, Vec<QosPolicy>>;
+    /// Makes a policy of a pool.
+    fn create_policy(&self, pool: String, request: CreatePolicy) -> Answer<'_, QosPolicy>;
+    /// Changes a policy of a pool.
+    fn change_policy(
+        &self,
+        pool: String,
+        policy: String,
+        request: ChangePolicy,
+    ) -> Answer<'_, QosPolicy>;
+    /// Deletes a policy of a pool.
+    fn delete_policy(&self, pool: String, policy: String) -> Answer<'_, ()>;
+    /// Says which policy counts for volumes of which nothing is said.
+    fn choose_default_policy(
+        &self,
+        pool: String,
+        request: ChooseDefaultPolicy,
+    ) -> Answer<'_, Vec<QosPolicy>>;
+    /// Gives a volume a policy of its own.
+    fn limit_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangePolicy,
+    ) -> Answer<'_, Volume>;
 
     /// All volumes.
     fn volumes(&self) -> Answer<'_, Vec<Volume>>;

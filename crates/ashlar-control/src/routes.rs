@@ -29,6 +29,7 @@ mod members;
 mod node;
 mod pools;
 mod problems;
+mod qos;
 mod volumes;
 
 /// What all paths begin with.
@@ -82,6 +83,7 @@ fn routes() -> Vec<Route> {
         jobs::routes(),
         drives::routes(),
         volumes::routes(),
+        qos::routes(),
         iostat::routes(),
         events::routes(),
         audit::routes(),

@@ -13,6 +13,7 @@ mod events;
 mod health;
 mod iostat;
 mod pools;
+mod qos;
 mod scrub;
 mod trim;
 mod verify;
@@ -28,6 +29,9 @@ pub use iostat::{
     LatencyFigures, SizedLatency,
 };
 pub use pools::{AfterLoss, ImportPool, Obstacle, PoolCounters, Progress, RenamePool, SetCapacity};
+pub use qos::{
+    ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosLimits, QosPolicy, SetLimits, VolumeQos,
+};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 pub use verify::{VerifiedFigure, Verify};
@@ -325,6 +329,8 @@ pub struct Volume {
     pub write_protected: bool,
     /// The largest write that hosts are told is atomic; 0: they are told of none.
     pub atomic_write_bytes: u64,
+    /// What it may take of its pool.
+    pub qos: VolumeQos,
     /// When it was made: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -475,6 +481,10 @@ pub struct ChangeVolume {
     /// more than the pool writes as one; 0: they are told of none.
     #[serde(default)]
     pub atomic_write_bytes: Option<u64>,
+    /// The policy of its pool that counts for it; `none`: it is not limited; `default`: what counts
+    /// for volumes of which nothing is said.
+    #[serde(default)]
+    pub qos: Option<String>,
 }
 
 /// Hosts to allow or deny.

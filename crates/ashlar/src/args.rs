@@ -18,6 +18,7 @@ mod events;
 mod health;
 mod iostat;
 mod pool;
+mod qos;
 mod room;
 mod tips;
 
@@ -28,6 +29,7 @@ pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
 pub use iostat::IostatArguments;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
+pub use qos::{LimitArguments, QosCommand};
 pub use room::{CapacityFormat, RoomCommand};
 
 /// The environment variable that names the daemon's socket.
@@ -184,6 +186,16 @@ ashlar drive VERB --help has more of each."
 ashlar volume VERB --help has more of each."
     )]
     Volume(VolumeCommand),
+    /// Limit what volumes may take of their pool, and say who goes first
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar qos create tank gold --iops 20000 --bandwidth 500MiB
+  ashlar volume set tank/v0 --qos gold
+  ashlar qos list
+ashlar qos VERB --help has more of each."
+    )]
+    Qos(QosCommand),
     /// Look at connected hosts
     #[command(subcommand, after_help = "Example:\n  ashlar host list")]
     Host(HostCommand),
@@ -374,7 +386,7 @@ pub enum VolumeCommand {
         name: String,
     },
     /// Change what a volume is: how its blocks are stored, its write protection, which hosts can
-    /// set, too, and what hosts are told of atomic writes
+    /// set, too, what hosts are told of atomic writes, and what it may take of its pool
     #[command(
         group = ArgGroup::new("change").required(true).multiple(true),
         after_help = "Examples:
@@ -382,7 +394,8 @@ pub enum VolumeCommand {
   ashlar volume set tank/v0 --write-protect off
   ashlar volume set tank/v0 --write-protect on --yes
   ashlar volume set tank/v0 --atomic 16KiB
-  ashlar volume set tank/v0 --atomic off"
+  ashlar volume set tank/v0 --atomic off
+  ashlar volume set tank/v0 --qos gold"
     )]
     Set {
         /// POOL/NAME
@@ -398,6 +411,10 @@ pub enum VolumeCommand {
         #[arg(long, value_name = "SIZE|off", group = "change", value_parser = parse_atomic,
             allow_hyphen_values = true)]
         atomic: Option<u64>,
+        /// The policy of its pool that counts for it; none, for no limits; or default, for what counts
+        /// where nothing is said
+        #[arg(long, value_name = "POLICY|none|default", group = "change")]
+        qos: Option<String>,
         /// Do not ask before writes of connected hosts fail
         #[arg(long)]
         yes: bool,

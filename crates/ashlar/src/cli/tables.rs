@@ -21,6 +21,7 @@ mod health;
 mod hosts;
 mod latency;
 mod pool;
+mod qos;
 
 pub use access::{keys, session, tokens};
 pub use capacity::{capacity, verified};
@@ -30,6 +31,7 @@ pub use events::{audit, event, events};
 pub use hosts::hosts;
 pub use latency::latency;
 pub use pool::{pool, pool_with_health};
+pub use qos::{changed_policy, created_policy, limited, policies, policy};
 
 fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
@@ -363,7 +365,7 @@ pub fn created_volume(volume: &Volume) -> String {
 
 /// A volume with everything.
 pub fn volume(volume: &Volume) -> String {
-    sheet(vec![
+    let mut lines = vec![
         ("volume", format!("{}/{}", volume.pool, volume.name)),
         ("uuid", volume.uuid.clone()),
         ("nsid", volume.nsid.to_string()),
@@ -376,7 +378,9 @@ pub fn volume(volume: &Volume) -> String {
         ("write protected", yes_or_no(volume.write_protected)),
         ("atomic writes", atomic(volume.atomic_write_bytes)),
         ("access", access(&volume.access)),
-    ])
+    ];
+    lines.extend(qos::of_volume(&volume.qos));
+    sheet(lines)
 }
 
 /// The largest write that hosts are told is atomic.

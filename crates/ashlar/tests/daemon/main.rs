@@ -39,6 +39,7 @@ mod output;
 mod pages;
 mod permissions;
 mod portals;
+mod qos;
 mod rebalance;
 mod rename;
 mod resident;

@@ -1,0 +1,52 @@
+#!/bin/sh
+# A limit of a volume is held, whichever of two hosts asks, and whoever waits notices at once that it
+# is lifted. The hosts are two names of this guest, with connections of their own.
+#
+# PORT  the target, and its discovery service
+# NQN   the subsystem (default: the first that discovery names)
+#
+# The host's steps: `limit` to LIMIT commands per second, `lift`.
+. lib.sh
+LIMIT=${LIMIT:-500}
+SECOND_HOSTID=5f0c6a1e-7d44-4a0b-8a55-2f6b1c9d7e10
+SECOND_HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:$SECOND_HOSTID
+
+# Each host has a path of its own to the volume, and takes every other command.
+paths() { ls -d /sys/class/nvme-subsystem/*/nvme*c*n* 2>/dev/null | wc -l; }
+has_two_paths() { [ "$(paths)" -ge 2 ]; }
+
+# iops_of SECONDS: commands per second that fio does.
+iops_of() {
+    fio --name=load --filename="$DEV" --ioengine=libaio --direct=1 --rw=randread --bs=4k \
+        --iodepth=32 --time_based --ramp_time=1 --runtime="$1" --output-format=terse \
+        --terse-version=3 | awk -F';' '{ printf "%d\n", $8 }'
+}
+
+# is_held IOPS: within 5 % of the limit.
+is_held() { [ $(($1 * 100)) -ge $((LIMIT * 95)) ] && [ $(($1 * 100)) -le $((LIMIT * 105)) ]; }
+
+step "two hosts"
+attach
+must nvme connect -t tcp -a "$HOST" -s "$PORT" -n "$NQN" --hostnqn="$SECOND_HOSTNQN" \
+    --hostid="$SECOND_HOSTID"
+within 30 has_two_paths || fail "the second host has no path of its own"
+for policy in /sys/class/nvme-subsystem/*/iopolicy; do echo round-robin >"$policy"; done
+
+step "without a limit"
+free=$(iops_of 3)
+echo "$free commands per second"
+[ "$free" -gt $((LIMIT * 2)) ] || fail "the limit would not be noticed"
+
+step "held to $LIMIT"
+host_does limit
+held=$(iops_of 10)
+echo "$held commands per second"
+is_held "$held" || fail "$held commands per second are more than 5 % from $LIMIT"
+
+step "lifted"
+host_does lift
+lifted=$(iops_of 3)
+echo "$lifted commands per second"
+[ "$lifted" -gt $((LIMIT * 2)) ] || fail "the limit is still held"
+must nvme disconnect-all
+step "passed"
