@@ -4,11 +4,11 @@ use futures_util::future::BoxFuture;
 
 use crate::consent::Consent;
 use crate::error::ApiError;
+use crate::qos_api::QosApi;
 use crate::types::{
-    ChangePolicy, ChangePool, ChangeVolume, ChooseDefaultPolicy, CreatePolicy, CreatePool,
-    CreateVolume, DriveErase, DriveInfo, FailDrive, Host, ImportPool, IoScope, IoStat, Latency,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, QosPolicy, RemoveDrive, RenamePool,
-    ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
+    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
+    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -45,7 +45,7 @@ pub struct Warning {
 
 /// A node, as far as the API needs it. Each method ends once what it says is done and durable.
 /// Those that take a [`Consent`] refuse without it what `consent.rs` says.
-pub trait NodeApi: Send + Sync + 'static {
+pub trait NodeApi: QosApi + Send + Sync + 'static {
     /// Everything at a glance.
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.
@@ -134,33 +134,6 @@ pub trait NodeApi: Send + Sync + 'static {
     fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
     /// Writes a drive's label anew from the copy inside it. Answers what the drive holds then.
     fn restore_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
-
-    /// The policies of all pools that are open.
-    fn policies(&self) -> Answer<'_, Vec<QosPolicy>>;
-    /// Makes a policy of a pool.
-    fn create_policy(&self, pool: String, request: CreatePolicy) -> Answer<'_, QosPolicy>;
-    /// Changes a policy of a pool.
-    fn change_policy(
-        &self,
-        pool: String,
-        policy: String,
-        request: ChangePolicy,
-    ) -> Answer<'_, QosPolicy>;
-    /// Deletes a policy of a pool.
-    fn delete_policy(&self, pool: String, policy: String) -> Answer<'_, ()>;
-    /// Says which policy counts for volumes of which nothing is said.
-    fn choose_default_policy(
-        &self,
-        pool: String,
-        request: ChooseDefaultPolicy,
-    ) -> Answer<'_, Vec<QosPolicy>>;
-    /// Gives a volume a policy of its own.
-    fn limit_volume(
-        &self,
-        pool: String,
-        volume: String,
-        request: ChangePolicy,
-    ) -> Answer<'_, Volume>;
 
     /// All volumes.
     fn volumes(&self) -> Answer<'_, Vec<Volume>>;

@@ -11,6 +11,7 @@ mod drives;
 mod erase;
 mod events;
 mod health;
+mod hosts;
 mod iostat;
 mod pools;
 mod qos;
@@ -24,6 +25,7 @@ pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, Ret
 pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
+pub use hosts::NameHosts;
 pub use iostat::{
     IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
     LatencyFigures, SizedLatency,
@@ -485,17 +487,6 @@ pub struct ChangeVolume {
     /// for volumes of which nothing is said.
     #[serde(default)]
     pub qos: Option<String>,
-}
-
-/// Hosts to allow or deny.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NameHosts {
-    /// NQNs; `any` for every host, as one that was allowed; to deny also `all`, for every host.
-    pub hosts: Vec<String>,
-    /// To allow: these hosts alone, whoever might see it before.
-    #[serde(default)]
-    pub only: bool,
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod config;
 mod drive;
 mod events;
 mod health;
+mod host;
 mod iostat;
 mod pool;
 mod qos;
@@ -27,6 +28,7 @@ pub use config::ConfigCommand;
 pub use drive::DriveCommand;
 pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
+pub use host::HostCommand;
 pub use iostat::IostatArguments;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
 pub use qos::{LimitArguments, QosCommand};
@@ -411,8 +413,8 @@ pub enum VolumeCommand {
         #[arg(long, value_name = "SIZE|off", group = "change", value_parser = parse_atomic,
             allow_hyphen_values = true)]
         atomic: Option<u64>,
-        /// The policy of its pool that counts for it; none, for no limits; or default, for what counts
-        /// where nothing is said
+        /// The policy of its pool that counts for it; none, for no limits; or default, for that of
+        /// volumes of which nothing is said
         #[arg(long, value_name = "POLICY|none|default", group = "change")]
         qos: Option<String>,
         /// Do not ask before writes of connected hosts fail
@@ -485,14 +487,6 @@ pub enum Switch {
     On,
     /// Hosts can write
     Off,
-}
-
-/// About hosts.
-#[derive(Subcommand, Debug)]
-pub enum HostCommand {
-    /// List the hosts that are connected
-    #[command(after_help = "Example:\n  ashlar host list")]
-    List,
 }
 
 /// The completion script of a shell.

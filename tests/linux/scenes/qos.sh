@@ -7,19 +7,26 @@
 #
 # The host's steps: `limit` to LIMIT commands per second, `lift`.
 . lib.sh
-LIMIT=${LIMIT:-500}
+LIMIT=${LIMIT:-100}
 SECOND_HOSTID=5f0c6a1e-7d44-4a0b-8a55-2f6b1c9d7e10
 SECOND_HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:$SECOND_HOSTID
 
 # Each host has a path of its own to the volume, and takes every other command.
-paths() { ls -d /sys/class/nvme-subsystem/*/nvme*c*n* 2>/dev/null | wc -l; }
+paths() { find /sys/class/nvme/nvme*/ -maxdepth 1 -name "nvme*c*n*" | wc -l; }
 has_two_paths() { [ "$(paths)" -ge 2 ]; }
 
-# iops_of SECONDS: commands per second that fio does.
+# iops_of SECONDS: commands per second that end in that time under a load that asks for more. What
+# was saved up before is spent by then.
 iops_of() {
+    local load ios_before began
     fio --name=load --filename="$DEV" --ioengine=libaio --direct=1 --rw=randread --bs=4k \
-        --iodepth=32 --time_based --ramp_time=1 --runtime="$1" --output-format=terse \
-        --terse-version=3 | awk -F';' '{ printf "%d\n", $8 }'
+        --iodepth=32 --time_based --runtime=$(($1 + 3)) >/tmp/load.out 2>&1 &
+    load=$!
+    sleep 2
+    ios_before=$(ios) began=$(hundredths)
+    sleep "$1"
+    echo $((($(ios) - ios_before) * 100 / ($(hundredths) - began)))
+    wait "$load" || { cat /tmp/load.out >&2; return 1; }
 }
 
 # is_held IOPS: within 5 % of the limit.

@@ -346,7 +346,8 @@ fn table_of_volumes(volumes: &[Volume]) -> String {
             access_in_short(&volume.access).into(),
         ]
     };
-    table(&columns, volumes.iter().map(row).collect())
+    let table = table(&columns, volumes.iter().map(row).collect());
+    std::iter::once(table).chain(qos::throttled(volumes)).collect::<Vec<_>>().join("\n")
 }
 
 /// What to know of a volume that has just been made.

@@ -66,10 +66,16 @@ fn classify(error: &NodeError) -> Code {
         NodeError::ReadOnly { .. } => Code::PoolReadOnly,
         NodeError::AtomicAbove { .. } => Code::InvalidAtomic,
         NodeError::Qos(error) => of_policy(error),
-        NodeError::Access { .. } => Code::CannotChangeAccess,
-        NodeError::TooManyHosts => Code::TooManyHosts,
+        NodeError::Access { .. } | NodeError::TooManyHosts => of_access(error),
         NodeError::NoNumber => Code::NoNamespaceNumber,
         Stopped { .. } | Gone(_) | OpeningStopped { .. } => code_of_end(error),
+    }
+}
+
+fn of_access(error: &NodeError) -> Code {
+    match error {
+        NodeError::TooManyHosts => Code::TooManyHosts,
+        _ => Code::CannotChangeAccess,
     }
 }
 

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
-    ChangePolicy, ChangePool, ChangeVolume, ChooseDefaultPolicy, CreatePolicy, CreatePool,
-    CreateVolume, DriveErase, DriveInfo, FailDrive, Host, ImportPool, IoScope, IoStat, Latency,
-    NameDrive, NameHosts, NameSpare, Pool, PoolDrive, QosPolicy, RemoveDrive, RenamePool,
-    ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
+    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
+    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
 };
 use ashlar_control::{Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning};
 use ashlar_node::MachineNode;
@@ -428,44 +427,6 @@ impl NodeApi for ServedNode {
 
     fn restore_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo> {
         self.change(move |node| async move { node.restore_label(request, consent).await })
-    }
-
-    fn policies(&self) -> Answer<'_, Vec<QosPolicy>> {
-        Box::pin(self.shared.policies())
-    }
-
-    fn create_policy(&self, pool: String, request: CreatePolicy) -> Answer<'_, QosPolicy> {
-        self.change(|node| async move { node.create_policy(pool, request).await })
-    }
-
-    fn change_policy(
-        &self,
-        pool: String,
-        policy: String,
-        request: ChangePolicy,
-    ) -> Answer<'_, QosPolicy> {
-        self.change(move |node| async move { node.change_policy(pool, policy, request).await })
-    }
-
-    fn delete_policy(&self, pool: String, policy: String) -> Answer<'_, ()> {
-        self.change(|node| async move { node.delete_policy(pool, policy).await })
-    }
-
-    fn choose_default_policy(
-        &self,
-        pool: String,
-        request: ChooseDefaultPolicy,
-    ) -> Answer<'_, Vec<QosPolicy>> {
-        self.change(|node| async move { node.choose_default_policy(pool, request).await })
-    }
-
-    fn limit_volume(
-        &self,
-        pool: String,
-        volume: String,
-        request: ChangePolicy,
-    ) -> Answer<'_, Volume> {
-        self.change(move |node| async move { node.limit_volume(pool, volume, request).await })
     }
 
     fn volumes(&self) -> Answer<'_, Vec<Volume>> {

@@ -87,7 +87,7 @@ fn a_volume_is_held_to_its_limit_shows_it_and_is_free_at_once_without() {
     let took = connected(&place, |namespace| write(namespace, 300, 8));
     assert!(took >= Duration::from_millis(1350), "{took:?}");
     let held = volume(&place);
-    assert!(held["delayed_operations"].as_u64().unwrap() > 200, "{held}");
+    assert!(held["delayed_operations"].as_u64().unwrap() > 10, "{held}");
     assert!(held["delayed_seconds"].as_f64().unwrap() > 1.0, "{held}");
     assert_eq!((&held["throttled"], &held["waiting_operations"]), (&false.into(), &0.into()));
 

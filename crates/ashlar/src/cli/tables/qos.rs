@@ -3,7 +3,7 @@
 use ashlar_block::counted;
 use ashlar_control::types::{QosLimits, QosPolicy, Volume, VolumeQos};
 
-use super::grid::{Kind, Text, sheet, table};
+use super::grid::{Kind, Text, prose, sheet, table};
 use super::{size, yes_or_no};
 
 /// The limits that there are, each as the option that sets it.
@@ -24,11 +24,11 @@ fn said(limits: &QosLimits) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(name, limit)| Some((name, limit?))).collect()
 }
 
-/// The limits, one a line.
-fn listed(limits: &QosLimits) -> String {
-    let lines = said(limits).into_iter().map(|(name, limit)| format!("{name} {limit}"));
-    let lines: Vec<String> = lines.collect();
-    if lines.is_empty() { "none".to_owned() } else { lines.join("\n") }
+/// The limits, with that between them.
+fn listed(limits: &QosLimits, between: &str) -> String {
+    let all = said(limits).into_iter().map(|(name, limit)| format!("{name} {limit}"));
+    let all: Vec<String> = all.collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(between) }
 }
 
 fn burst(limits: &QosLimits) -> String {
@@ -44,7 +44,6 @@ pub fn policies(policies: &[QosPolicy]) -> String {
         ("pool", Kind::Name),
         ("policy", Kind::Name),
         ("limits", Kind::Words),
-        ("burst", Kind::Figure),
         ("weight", Kind::Figure),
         ("volumes", Kind::Figure),
         ("default", Kind::Figure),
@@ -53,8 +52,7 @@ pub fn policies(policies: &[QosPolicy]) -> String {
         vec![
             Text::from(&policy.pool),
             Text::from(&policy.name),
-            listed(&policy.limits).into(),
-            burst(&policy.limits).into(),
+            listed(&policy.limits, ", ").into(),
             policy.weight.to_string().into(),
             policy.volumes.len().into(),
             yes_or_no(policy.default).into(),
@@ -72,7 +70,7 @@ pub fn policy(policy: &QosPolicy) -> String {
     sheet(vec![
         ("pool", policy.pool.clone()),
         ("policy", policy.name.clone()),
-        ("limits", listed(&policy.limits)),
+        ("limits", listed(&policy.limits, "\n")),
         ("burst", burst(&policy.limits)),
         ("weight", policy.weight.to_string()),
         ("default", yes_or_no(policy.default)),
@@ -125,6 +123,23 @@ fn in_short(limits: &QosLimits, weight: u16) -> String {
     format!("{said}, weight {weight}")
 }
 
+/// Volumes whose limits hold commands up now, a line each. Of many the first ones are named.
+pub(super) fn throttled(volumes: &[Volume]) -> impl Iterator<Item = String> {
+    const NAMED_MAX: usize = 10;
+    let throttled: Vec<&Volume> = volumes.iter().filter(|volume| volume.qos.throttled).collect();
+    let more = throttled.len().saturating_sub(NAMED_MAX);
+    let more = (more > 0).then(|| format!("{} more are throttled", counted(more, "volume")));
+    let named: Vec<String> =
+        throttled.iter().take(NAMED_MAX).map(|volume| said_of(volume)).collect();
+    named.into_iter().chain(more)
+}
+
+fn said_of(volume: &Volume) -> String {
+    let waiting = counted(volume.qos.waiting_operations as usize, "command");
+    let name = volume.qos.policy.as_deref().unwrap_or("its own policy");
+    prose(&format!("{}/{} is throttled by {name}: {waiting} waiting", volume.pool, volume.name))
+}
+
 /// What counts for a volume, and what it holds up: lines of the volume's sheet.
 pub(super) fn of_volume(qos: &VolumeQos) -> [(&'static str, String); 4] {
     let policy = match (&qos.policy, qos.source.as_str()) {
@@ -141,7 +156,7 @@ pub(super) fn of_volume(qos: &VolumeQos) -> [(&'static str, String); 4] {
     );
     [
         ("policy", policy),
-        ("limits", listed(&qos.limits)),
+        ("limits", listed(&qos.limits, "\n")),
         ("weight", qos.weight.to_string()),
         ("delayed", delayed),
     ]

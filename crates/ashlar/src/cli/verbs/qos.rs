@@ -19,11 +19,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<()> {
     match command {
         QosCommand::Create { pool, policy, limits } => {
-            let ChangePolicy { limits, weight } = change_of(&limits);
-            let request = CreatePolicy { name: policy, limits, weight };
-            let path = format!("/pools/{}/qos", segment(&pool)?);
-            let made: QosPolicy = client.send_body(Method::POST, &path, &request).await?;
-            print(output, &made, tables::created_policy)
+            create(client, &pool, policy, &limits, output).await
         }
         QosCommand::List { pool } => {
             let mut all: Vec<QosPolicy> = client.get("/qos").await?;
@@ -52,6 +48,20 @@ pub(super) async fn run(
             print(output, &limited, tables::limited)
         }
     }
+}
+
+async fn create(
+    client: &Client,
+    pool: &str,
+    name: String,
+    limits: &LimitArguments,
+    output: Output,
+) -> anyhow::Result<()> {
+    let ChangePolicy { limits, weight } = change_of(limits);
+    let path = format!("/pools/{}/qos", segment(pool)?);
+    let request = CreatePolicy { name, limits, weight };
+    let made: QosPolicy = client.send_body(Method::POST, &path, &request).await?;
+    print(output, &made, tables::created_policy)
 }
 
 async fn choose_default(

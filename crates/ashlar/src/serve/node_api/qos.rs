@@ -1,14 +1,14 @@
 //! What changes policies.
 
-use ashlar_control::ApiError;
 use ashlar_control::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosPolicy, Volume};
+use ashlar_control::{Answer, ApiError, QosApi};
 use ashlar_volume::qos::{Policy, QosError, VolumeQos};
 use ashlar_volume::{NodeError, PoliciesReport, QosChoice};
 
 use super::super::convert;
 use super::super::convert::qos;
 use super::super::errors::api_error;
-use super::Shared;
+use super::{ServedNode, Shared};
 
 /// What `volume set --qos` says instead of a policy's name.
 const NONE: &str = "none";
@@ -20,6 +20,46 @@ pub(super) fn choice(name: &str) -> VolumeQos {
         NONE => VolumeQos::Unlimited,
         DEFAULT => VolumeQos::PoolDefault,
         name => VolumeQos::Named(name.to_owned()),
+    }
+}
+
+impl QosApi for ServedNode {
+    fn policies(&self) -> Answer<'_, Vec<QosPolicy>> {
+        Box::pin(self.shared.policies())
+    }
+
+    fn create_policy(&self, pool: String, request: CreatePolicy) -> Answer<'_, QosPolicy> {
+        self.change(|node| async move { node.create_policy(pool, request).await })
+    }
+
+    fn change_policy(
+        &self,
+        pool: String,
+        policy: String,
+        request: ChangePolicy,
+    ) -> Answer<'_, QosPolicy> {
+        self.change(move |node| async move { node.change_policy(pool, policy, request).await })
+    }
+
+    fn delete_policy(&self, pool: String, policy: String) -> Answer<'_, ()> {
+        self.change(|node| async move { node.delete_policy(pool, policy).await })
+    }
+
+    fn choose_default_policy(
+        &self,
+        pool: String,
+        request: ChooseDefaultPolicy,
+    ) -> Answer<'_, Vec<QosPolicy>> {
+        self.change(|node| async move { node.choose_default_policy(pool, request).await })
+    }
+
+    fn limit_volume(
+        &self,
+        pool: String,
+        volume: String,
+        request: ChangePolicy,
+    ) -> Answer<'_, Volume> {
+        self.change(move |node| async move { node.limit_volume(pool, volume, request).await })
     }
 }
 
