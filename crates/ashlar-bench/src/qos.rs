@@ -25,11 +25,13 @@ const VOLUME_BYTES: u64 = 256 << 20;
 const SECONDS: u32 = 10;
 /// What was saved up is spent by then.
 const WARM_UP: Duration = Duration::from_secs(2);
-const IOPS: u64 = 2000;
-const BYTES_PER_SECOND: u64 = 32 << 20;
+/// How long it is looked what a volume does without limits, and the part of it that it is then
+/// limited to: so a limit is noticed on any machine.
+const FREE: Duration = Duration::from_secs(2);
+const PART: f64 = 0.25;
 
 /// Operations of the quiet volume in a second.
-const QUIET_PER_SECOND: u32 = 400;
+const QUIET_PER_SECOND: u32 = 200;
 /// How long it is measured in each round, alone and beside the noisy one.
 const ROUND: Duration = Duration::from_secs(5);
 /// How long the noisy one goes before the quiet one begins.
@@ -92,15 +94,18 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     });
     let (limited, quiet, noisy) = (limited?, quiet?, noisy?);
     let mut held = Vec::new();
-    for (limits, load, per_second) in limits() {
-        let name = table::load_name(&load);
-        progress.begin(&name);
+    for load in [load(Direction::Read, 4 << 10), load(Direction::Write, 64 << 10)] {
+        progress.begin(&table::load_name(&load));
+        daemon.limit(POOL, "limited", no_limits())?;
+        let free = end(start(&limited, Load { duration: FREE, ..load }))?;
+        let (limits, per_second) = limits_of(&free);
         daemon.limit(POOL, "limited", limits)?;
         held.push(hold(&daemon, &limited, load, per_second)?);
     }
     let mut neighbours = Vec::new();
-    let limit = SetLimits { bytes_per_second_max: Some(64 << 20), ..SetLimits::default() };
-    for (noise, limits) in [("held to 64MiB/s", limit), ("without limits", no_limits())] {
+    let free = end(start(&noisy, Load { warm_up: NOISE_FIRST, duration: FREE, ..noisy_load() }))?;
+    let (limit, _) = limits_of(&free);
+    for (noise, limits) in [("held to a quarter", limit), ("without limits", no_limits())] {
         progress.begin(&format!("a neighbour {noise}"));
         daemon.limit(POOL, "noisy", limits)?;
         neighbours.push(disturb(&quiet, &noisy, noise)?);
@@ -109,24 +114,35 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
 }
 
 fn no_limits() -> SetLimits {
-    SetLimits { iops_max: Some(0), bytes_per_second_max: Some(0), ..SetLimits::default() }
+    let none = Some(0);
+    SetLimits { iops_max: none, write_bytes_per_second_max: none, ..SetLimits::default() }
 }
 
-/// What is limited, under which load, and the units per second that it allows.
-fn limits() -> [(SetLimits, Load, f64); 2] {
-    let load = |direction, bytes| Load {
-        warm_up: WARM_UP,
-        duration: Duration::from_secs(SECONDS.into()),
-        ..Load::new(direction, bytes, 2, 16)
-    };
-    let iops = SetLimits { iops_max: Some(IOPS), ..no_limits() };
-    let bytes = SetLimits { write_bytes_per_second_max: Some(BYTES_PER_SECOND), ..no_limits() };
-    let bytes_of_one = 64 << 10;
-    let operations = BYTES_PER_SECOND as f64 / f64::from(bytes_of_one);
-    [
-        (iops, load(Direction::Read, 4 << 10), IOPS as f64),
-        (bytes, load(Direction::Write, bytes_of_one), operations),
-    ]
+fn load(direction: Direction, bytes: u32) -> Load {
+    let duration = Duration::from_secs(SECONDS.into());
+    Load { warm_up: WARM_UP, duration, ..Load::new(direction, bytes, 2, 16) }
+}
+
+/// Many large writes, all the time.
+fn noisy_load() -> Load {
+    let load = Load::new(Direction::Write, 64 << 10, 2, 32);
+    Load { warm_up: NOISE_FIRST, duration: ROUND, ..load }
+}
+
+/// A part of what a volume does without limits, of reads in commands and of writes in bytes; and
+/// the commands per second that it comes to.
+fn limits_of(free: &Measured) -> (SetLimits, f64) {
+    match free.load.direction {
+        Direction::Read => {
+            let iops = ((free.iops * PART) as u64).max(10);
+            (SetLimits { iops_max: Some(iops), ..no_limits() }, iops as f64)
+        }
+        Direction::Write => {
+            let bytes = ((free.bytes_per_second * PART) as u64).max(1 << 20);
+            let limits = SetLimits { write_bytes_per_second_max: Some(bytes), ..no_limits() };
+            (limits, bytes as f64 / f64::from(free.load.bytes))
+        }
+    }
 }
 
 /// A load that is run by a thread of its own.
@@ -180,16 +196,11 @@ fn disturb(quiet: &Server, noisy: &Server, noise: &str) -> anyhow::Result<Neighb
         per_second: Some(QUIET_PER_SECOND),
         ..Load::new(Direction::Read, 4 << 10, 1, 8)
     };
-    let noisy_load = Load {
-        warm_up: NOISE_FIRST,
-        duration: ROUND,
-        ..Load::new(Direction::Write, 64 << 10, 2, 32)
-    };
     let (mut alone, mut beside, mut moved) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         interrupt::check()?;
         alone.push(end(start(quiet, watched))?.latency.p99_us);
-        let running = start(noisy, noisy_load);
+        let running = start(noisy, noisy_load());
         std::thread::sleep(NOISE_FIRST);
         beside.push(end(start(quiet, watched))?.latency.p99_us);
         moved.push(end(running)?.bytes_per_second);

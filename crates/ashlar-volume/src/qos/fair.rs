@@ -22,7 +22,7 @@ use super::policy::WEIGHT_DEFAULT;
 
 /// Bytes of commands that the store has at a time while several volumes are in use: as little as
 /// keeps it busy, for whoever comes next waits for what is there.
-const DEPTH: u64 = 512 << 10;
+const DEPTH: u64 = 256 << 10;
 /// What a command costs beside its bytes, in bytes.
 const COMMAND: u64 = 12 << 10;
 /// For how long a command counts at least, and a volume is in use after its last one.
