@@ -133,8 +133,14 @@ impl Span {
 }
 
 impl<W: World> StoreVolume<W> {
-    /// The volume `id` of `store`, which has `blocks` blocks and takes turns with others by `fair`.
-    pub(crate) fn new(
+    /// The volume `id` of `store`, which has `blocks` blocks and takes turns with no other.
+    pub fn new(store: Store<W>, id: VolumeId, blocks: u64, attributes: Attributes) -> Self {
+        let fair = FairShare::new(store.world().clone());
+        Self::taking_turns(store, &fair, id, blocks, attributes)
+    }
+
+    /// The same, which takes turns with others by `fair`.
+    pub(crate) fn taking_turns(
         store: Store<W>,
         fair: &Rc<FairShare<W>>,
         id: VolumeId,

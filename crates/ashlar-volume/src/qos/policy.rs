@@ -88,7 +88,7 @@ impl Limits {
     /// Commands of a flow that a volume of that size may begin in a second.
     pub fn iops_of(&self, flow: Flow, size_bytes: u64) -> Limit {
         let by_size = self.iops_per_gib.of(flow).map(|per_gib| {
-            let iops = u128::from(per_gib.get()) * u128::from(size_bytes) >> 30;
+            let iops = (u128::from(per_gib.get()) * u128::from(size_bytes)) >> 30;
             let iops = u64::try_from(iops).unwrap_or(u64::MAX).max(IOPS_MIN);
             NonZeroU64::new(iops).expect("the least is not zero")
         });

@@ -97,7 +97,8 @@ impl<B: DriveProvider> ReactorPools<B> {
         let created =
             pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
         let id = created?;
-        let volume = StoreVolume::new(pool.store.clone(), &pool.fair, id, blocks, attributes);
+        let volume =
+            StoreVolume::taking_turns(pool.store.clone(), &pool.fair, id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
         pool.volumes.borrow_mut().insert(id, open);
         pool.apply_qos(id);
