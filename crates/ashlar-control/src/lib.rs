@@ -24,6 +24,7 @@ mod node_api;
 mod notifier;
 mod operation;
 mod progress_text;
+mod qos_api;
 mod query;
 mod routes;
 mod secure;
@@ -44,6 +45,7 @@ pub use node_api::{Answer, HostEnd, HostVisit, HostVisits, NodeApi, SharedHostNq
 pub use notifier::Notifier;
 pub use operation::Operation;
 pub use progress_text::{ProgressText, Span};
+pub use qos_api::QosApi;
 pub use routes::{API_ROOT, operations, router};
 pub use secure::{Identity, IdentityError, OwnCertificate, fingerprint_of};
 pub use serve::{Network, NetworkFacts, SharedFacts, SharedIdentity, serve};

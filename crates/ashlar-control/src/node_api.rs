@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::consent::Consent;
 use crate::error::ApiError;
+use crate::qos_api::QosApi;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
     FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
@@ -75,7 +76,7 @@ pub struct Warning {
 
 /// A node, as far as the API needs it. Each method ends once what it says is done and durable.
 /// Those that take a [`Consent`] refuse without it what `consent.rs` says.
-pub trait NodeApi: Send + Sync + 'static {
+pub trait NodeApi: QosApi + Send + Sync + 'static {
     /// Everything at a glance.
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.

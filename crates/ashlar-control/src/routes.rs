@@ -40,6 +40,7 @@ mod paging;
 mod pools;
 mod preconditions;
 mod problems;
+mod qos;
 mod receivers;
 mod volumes;
 mod work;
@@ -113,6 +114,7 @@ fn routes() -> Vec<Route> {
         jobs::routes(),
         drives::routes(),
         volumes::routes(),
+        qos::routes(),
         iostat::routes(),
         live::routes(),
         metrics::routes(),

@@ -12,12 +12,14 @@ mod drives;
 mod erase;
 mod events;
 mod health;
+mod hosts;
 mod importable;
 mod iostat;
 mod jobs;
 mod pool_parts;
 mod pools;
 mod process;
+mod qos;
 mod receivers;
 mod scrub;
 mod trim;
@@ -31,6 +33,7 @@ pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, Ret
 pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
+pub use hosts::NameHosts;
 pub use importable::{FindPools, ImportablePool};
 pub use iostat::{
     IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
@@ -42,6 +45,9 @@ pub use pool_parts::{
 };
 pub use pools::{ImportPool, RenamePool, SetCapacity};
 pub use process::{ProcessFigures, ThreadFigures};
+pub use qos::{
+    ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosLimits, QosPolicy, SetLimits, VolumeQos,
+};
 pub use receivers::{Receiver, ReceiverTest};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
@@ -252,6 +258,8 @@ pub struct Volume {
     pub write_protected: bool,
     /// The largest write that hosts are told is atomic; 0: they are told of none.
     pub atomic_write_bytes: u64,
+    /// What it may take of its pool.
+    pub qos: VolumeQos,
     /// When it was made: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -402,17 +410,10 @@ pub struct ChangeVolume {
     /// more than the pool writes as one; 0: they are told of none.
     #[serde(default)]
     pub atomic_write_bytes: Option<u64>,
-}
-
-/// Hosts to allow or deny.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NameHosts {
-    /// NQNs; `any` for every host, as one that was allowed; to deny also `all`, for every host.
-    pub hosts: Vec<String>,
-    /// To allow: these hosts alone, whoever might see it before.
+    /// The policy of its pool that counts for it; `none`: it is not limited; `default`: what counts
+    /// for volumes of which nothing is said.
     #[serde(default)]
-    pub only: bool,
+    pub qos: Option<String>,
 }
 
 #[cfg(test)]

@@ -17,10 +17,12 @@ mod config;
 mod drive;
 mod events;
 mod health;
+mod host;
 mod iostat;
 mod jobs;
 mod notify;
 mod pool;
+mod qos;
 mod room;
 mod status;
 mod tips;
@@ -30,10 +32,12 @@ pub use config::ConfigCommand;
 pub use drive::DriveCommand;
 pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
+pub use host::HostCommand;
 pub use iostat::IostatArguments;
 pub use jobs::JobCommand;
 pub use notify::NotifyCommand;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
+pub use qos::{LimitArguments, QosCommand};
 pub use room::{CapacityFormat, RoomCommand};
 pub use status::StatusArguments;
 
@@ -199,6 +203,16 @@ ashlar volume VERB --help has more of each."
         after_help = "Examples:\n  ashlar job list\n  ashlar job wait tank/rebuild"
     )]
     Job(JobCommand),
+    /// Limit what volumes may take of their pool, and say who goes first
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar qos create tank gold --iops 20000 --bandwidth 500MiB
+  ashlar volume set tank/v0 --qos gold
+  ashlar qos list
+ashlar qos VERB --help has more of each."
+    )]
+    Qos(QosCommand),
     /// Look at connected hosts
     #[command(subcommand, after_help = "Example:\n  ashlar host list")]
     Host(HostCommand),
@@ -398,7 +412,7 @@ pub enum VolumeCommand {
         name: String,
     },
     /// Change what a volume is: how its blocks are stored, its write protection, which hosts can
-    /// set, too, and what hosts are told of atomic writes
+    /// set, too, what hosts are told of atomic writes, and what it may take of its pool
     #[command(
         group = ArgGroup::new("change").required(true).multiple(true),
         after_help = "Examples:
@@ -406,7 +420,8 @@ pub enum VolumeCommand {
   ashlar volume set tank/v0 --write-protect off
   ashlar volume set tank/v0 --write-protect on --yes
   ashlar volume set tank/v0 --atomic 16KiB
-  ashlar volume set tank/v0 --atomic off"
+  ashlar volume set tank/v0 --atomic off
+  ashlar volume set tank/v0 --qos gold"
     )]
     Set {
         /// POOL/NAME
@@ -422,6 +437,10 @@ pub enum VolumeCommand {
         #[arg(long, value_name = "SIZE|off", group = "change", value_parser = parse_atomic,
             allow_hyphen_values = true)]
         atomic: Option<u64>,
+        /// The policy of its pool that counts for it; none, for no limits; or default, for that of
+        /// volumes of which nothing is said
+        #[arg(long, value_name = "POLICY|none|default", group = "change")]
+        qos: Option<String>,
         /// Do not ask before writes of connected hosts fail
         #[arg(long)]
         yes: bool,
@@ -492,14 +511,6 @@ pub enum Switch {
     On,
     /// Hosts can write
     Off,
-}
-
-/// About hosts.
-#[derive(Subcommand, Debug)]
-pub enum HostCommand {
-    /// List the hosts that are connected
-    #[command(after_help = "Example:\n  ashlar host list")]
-    List,
 }
 
 /// The completion script of a shell.

@@ -93,6 +93,8 @@ codes! {
         "Hosts cannot be told of atomic writes of this size.";
     InvalidHost "invalid_host" BAD_REQUEST "Invalid host name",
         "This is no name of a host, or no host is named.";
+    InvalidPolicy "invalid_policy" BAD_REQUEST "Invalid policy",
+        "A policy cannot say this, or have this name.";
     TooManyHosts "too_many_hosts" BAD_REQUEST "Too many hosts",
         "An access list has no room for so many hosts.";
     NothingToChange "nothing_to_change" BAD_REQUEST "Nothing to change",
@@ -118,6 +120,8 @@ codes! {
         "The pool has no volume of this name.";
     NoSuchDrive "no_such_drive" NOT_FOUND "No such drive",
         "The pool has no drive of this name.";
+    NoSuchPolicy "no_such_policy" NOT_FOUND "No such policy",
+        "The pool has no policy of this name.";
     NoSuchSpare "no_such_spare" NOT_FOUND "No such spare",
         "The pool has no such spare.";
     NoSuchName "no_such_name" NOT_FOUND "No such name",
@@ -147,6 +151,12 @@ codes! {
         "The node has a pool of this name.";
     VolumeExists "volume_exists" CONFLICT "Volume exists",
         "The pool has a volume of this name.";
+    PolicyExists "policy_exists" CONFLICT "Policy exists",
+        "The pool has a policy of this name.";
+    PolicyInUse "policy_in_use" CONFLICT "Policy in use",
+        "Volumes name the policy, or it is the default of its pool.";
+    TooManyPolicies "too_many_policies" CONFLICT "Too many policies",
+        "The pool has as many policies as it can have.";
     DriveUnusable "drive_unusable" CONFLICT "Drive cannot be used",
         "A drive cannot be opened, read or written, or holds an old copy of a pool's drive.";
     DriveInUse "drive_in_use" CONFLICT "Drive in use",

@@ -99,6 +99,7 @@ fn text_of(name: &str) -> &'static str {
     match name {
         "pool" => "The pool's name.",
         "volume" => "The volume's name within the pool.",
+        "policy" => "The policy, by its name.",
         "drive" => "The drive's name within the pool, as `drive-2`.",
         "token" => "The token's name or identifier.",
         "key" => "The key's name.",

@@ -15,9 +15,9 @@ use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::ErrorCode::{
     CannotChangeAccess, InvalidAtomic, InvalidCompression, InvalidHost, InvalidLbaSize,
-    InvalidName, InvalidSize, NoNamespaceNumber, NoSuchPool, NoSuchVolume, NoZstd, NothingToChange,
-    OverPromised, PoolOpening, PoolReadOnly, PoolUnavailable, StateNotWritten, Stopping,
-    TooManyHosts, VolumeExists, WriteProtected,
+    InvalidName, InvalidSize, NoNamespaceNumber, NoSuchPolicy, NoSuchPool, NoSuchVolume, NoZstd,
+    NothingToChange, OverPromised, PoolOpening, PoolReadOnly, PoolUnavailable, StateNotWritten,
+    Stopping, TooManyHosts, VolumeExists, WriteProtected,
 };
 use crate::error::sets::{OPEN_POOL, VOLUME};
 use crate::error::{ApiError, ErrorCode};
@@ -57,14 +57,14 @@ fn made_and_changed() -> [Route; 4] {
             .fails(&[NoSuchPool, NoSuchVolume, PoolOpening, PoolUnavailable, Stopping]),
         Route::patch("/volumes/{pool}/{volume}", "change_volume", change_volume)
             .changes_by(Role::Operator, change)
-            .text("Changes a volume: its size, its name, its write protection, or what hosts are told of it. What the request leaves out stays as it is.")
+            .text("Changes a volume: its size, its name, its write protection, its policy, or what hosts are told of it. What the request leaves out stays as it is.")
             .takes::<ChangeVolume>()
             .consent()
             .answers::<Volume>(THE_VOLUME)
             .fails(OPEN_POOL)
             .fails(VOLUME)
             .fails(SETTINGS)
-            .fails(&[InvalidAtomic, NothingToChange, PoolReadOnly, WriteProtected]),
+            .fails(&[InvalidAtomic, NoSuchPolicy, NothingToChange, PoolReadOnly, WriteProtected]),
     ]
 }
 

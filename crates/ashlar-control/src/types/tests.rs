@@ -41,6 +41,12 @@ fn fault(name: &str, schema: &Value) -> Option<String> {
     if !name.chars().all(is_plain) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         return Some("it has other characters than a-z, 0-9 and _".to_owned());
     }
+    // A rate has two units, and says both.
+    if name.contains("_per_") {
+        let ends = ["bytes_per_second_max", "iops_per_gib"];
+        let is_rate = ends.iter().any(|end| name.ends_with(end));
+        return (!is_rate).then(|| format!("it is a rate, and ends in none of {ends:?}"));
+    }
     let words: Vec<&str> = name.split('_').collect();
     let ends_in = |ending: &&str| name.ends_with(*ending) || name == ending.trim_start_matches('_');
     for (about, endings) in ENDINGS {
@@ -136,6 +142,7 @@ fn names_that_break_the_rule_are_told() {
         ("lies", &number),
         ("limitBytes", &number),
         ("limit_bytes", &text),
+        ("mib_per_second", &number),
     ] {
         assert!(fault(name, schema).is_some(), "{name} as {schema} is let through");
     }
@@ -143,6 +150,8 @@ fn names_that_break_the_rule_are_told() {
         ("eta_seconds", &number),
         ("recon_p99_us", &number),
         ("left_bytes", &number),
+        ("read_bytes_per_second_max", &number),
+        ("iops_per_gib", &number),
         ("done_percent", &number),
         ("states", &list),
         ("finished_at", &time),

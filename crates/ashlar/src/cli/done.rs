@@ -3,7 +3,7 @@
 use ashlar_block::{ByteSize, printable};
 use ashlar_control::types::{ChangeVolume, Pool, PoolDrive, PoolSettings, Volume};
 
-use super::tables::{is, lacks};
+use super::tables::{self, is, lacks};
 
 /// A pool has these settings now. `p99_is_off`: one of them has taken the place of recon-p99.
 pub fn set(pool: &Pool, settings: &[String], p99_is_off: bool) -> String {
@@ -172,7 +172,9 @@ pub fn changed(volume: &Volume, asked: &ChangeVolume) -> String {
     let protection = asked.write_protected.map(|_| protected(volume));
     let atomicity = asked.atomic_write_bytes.map(|_| atomic(volume));
     let compression = asked.compression.as_ref().map(|_| compression(volume));
-    protection.into_iter().chain(compression).chain(atomicity).collect::<Vec<_>>().join("\n")
+    let qos = asked.qos.as_ref().map(|_| tables::limited(volume));
+    let all = protection.into_iter().chain(compression).chain(atomicity).chain(qos);
+    all.collect::<Vec<_>>().join("\n")
 }
 
 /// How blocks are stored has changed.

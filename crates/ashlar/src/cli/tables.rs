@@ -25,6 +25,7 @@ mod jobs;
 mod latency;
 mod metrics;
 mod pool;
+mod qos;
 mod receivers;
 
 pub use access::{keys, session, tokens};
@@ -39,6 +40,7 @@ pub use jobs::{job, jobs};
 pub use latency::latency;
 pub use metrics::metrics;
 pub use pool::{pool, pool_with_health};
+pub use qos::{changed_policy, created_policy, limited, policies, policy};
 pub use receivers::receivers;
 
 fn size(bytes: u64) -> String {
@@ -359,7 +361,8 @@ fn table_of_volumes(volumes: &[Volume]) -> String {
             access_in_short(&volume.access).into(),
         ]
     };
-    table(&columns, volumes.iter().map(row).collect())
+    let table = table(&columns, volumes.iter().map(row).collect());
+    std::iter::once(table).chain(qos::throttled(volumes)).collect::<Vec<_>>().join("\n")
 }
 
 /// What to know of a volume that has just been made.
@@ -378,7 +381,7 @@ pub fn created_volume(volume: &Volume) -> String {
 
 /// A volume with everything.
 pub fn volume(volume: &Volume) -> String {
-    sheet(vec![
+    let mut lines = vec![
         ("volume", format!("{}/{}", volume.pool, volume.name)),
         ("uuid", volume.uuid.clone()),
         ("nsid", volume.nsid.to_string()),
@@ -391,7 +394,9 @@ pub fn volume(volume: &Volume) -> String {
         ("write protected", yes_or_no(volume.write_protected)),
         ("atomic writes", atomic(volume.atomic_write_bytes)),
         ("access", access(&volume.access)),
-    ])
+    ];
+    lines.extend(qos::of_volume(&volume.qos));
+    sheet(lines)
 }
 
 /// The largest write that hosts are told is atomic.

@@ -26,6 +26,7 @@ use crate::stdio::print_line;
 mod access;
 mod erase;
 mod notify;
+mod qos;
 mod room;
 mod show;
 mod volumes;
@@ -36,6 +37,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
         ClientCommand::Pool(command) => pool(client, command, output).await,
         ClientCommand::Drive(command) => drive(client, command, output).await,
         ClientCommand::Volume(command) => volumes::run(client, command, output).await,
+        ClientCommand::Qos(command) => qos::run(client, command, output).await,
         ClientCommand::Host(HostCommand::List) => {
             let hosts: Vec<Host> = client.get("/hosts").await?;
             print(output, &hosts, |hosts| tables::hosts(hosts))

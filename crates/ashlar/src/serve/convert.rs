@@ -22,6 +22,7 @@ use super::state::PoolState;
 pub mod activity;
 mod erase;
 mod health;
+pub mod qos;
 mod room;
 mod scrub;
 mod settings;
@@ -400,6 +401,7 @@ pub fn volume(report: &VolumeReport) -> Volume {
         compression: report.compression.to_string(),
         write_protected: report.write_protected,
         atomic_write_bytes: report.atomic_write_bytes.into(),
+        qos: qos::volume_qos(report),
         created_at: time(report.made_at),
     }
 }

@@ -43,6 +43,7 @@ mod labels;
 mod namespaces;
 mod naming;
 mod opening;
+mod qos;
 mod remembering;
 mod returning;
 mod spares;

@@ -40,6 +40,7 @@ mod output;
 mod pages;
 mod permissions;
 mod portals;
+mod qos;
 mod rebalance;
 mod receivers;
 mod rename;

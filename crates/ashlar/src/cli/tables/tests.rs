@@ -1,4 +1,6 @@
-use ashlar_control::types::{AfterLoss, Event, PoolJobs, PoolSettings, PoolSpace, Spare};
+use ashlar_control::types::{
+    AfterLoss, Event, PoolJobs, PoolSettings, PoolSpace, QosLimits, QosPolicy, Spare, VolumeQos,
+};
 
 use super::*;
 
@@ -270,6 +272,41 @@ fn worst_scrub() -> Scrub {
     Scrub { states: vec!["running".to_owned()], wrong: 9, drives: vec![drive], ..Scrub::default() }
 }
 
+fn worst_limits() -> QosLimits {
+    let many = Some(1023 * (1 << 40) + 12_345);
+    QosLimits {
+        iops_max: many,
+        write_bytes_per_second_max: many,
+        write_iops_per_gib: Some(4_000_000_000),
+        burst_seconds: 3599.999,
+        ..QosLimits::default()
+    }
+}
+
+fn worst_qos() -> VolumeQos {
+    VolumeQos {
+        policy: Some(long_name()),
+        source: "pool".to_owned(),
+        limits: worst_limits(),
+        throttled: true,
+        waiting_operations: 100_000,
+        delayed_operations: 9_000_000_000,
+        delayed_seconds: 123_456_789.5,
+        ..VolumeQos::default()
+    }
+}
+
+fn worst_policy() -> QosPolicy {
+    QosPolicy {
+        name: long_name(),
+        pool: long_name(),
+        limits: worst_limits(),
+        weight: 1000,
+        default: true,
+        volumes: vec![long_name(); 1000],
+    }
+}
+
 fn worst_volume(access: Access) -> Volume {
     let many = 1023 * (1 << 40) + 12_345;
     Volume {
@@ -282,6 +319,7 @@ fn worst_volume(access: Access) -> Volume {
         physical_used_bytes: many,
         compression_ratio: Some(12_345.678),
         access,
+        qos: worst_qos(),
         ..Volume::default()
     }
 }
@@ -327,6 +365,8 @@ fn every_table_fits_a_terminal_whatever_stands_in_it() {
         ("drive show", member(&worst_drive(1))),
         ("volume list", volumes(&volumes_of, &[closed])),
         ("volume show", volume(&volumes_of[0])),
+        ("qos list", policies(&[worst_policy(), worst_policy()])),
+        ("qos show", policy(&worst_policy())),
         ("host list", hosts(&[host])),
         ("events", events(&[told])),
         ("pool show -e", pool_with_health(&worst_pool())),
