@@ -53,9 +53,10 @@ pub(crate) enum Entrance {
 }
 
 impl Entrance {
-    /// Whether it is one for those who may do everything on this machine.
-    pub fn is_admin(&self) -> bool {
-        matches!(self, Entrance::Socket { role: Role::Admin, .. })
+    /// Whether it is that of root or the daemon's own user, and of no group.
+    pub fn is_of_owner(&self) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        matches!(self, Entrance::Socket { uid, .. } if *uid == 0 || *uid == own)
     }
 
     /// Whoever is at the other end of the daemon's socket: root and the daemon's own user may do

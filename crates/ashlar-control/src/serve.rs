@@ -182,7 +182,7 @@ async fn of_socket(mut socket: Renewable, connections: Arc<Connections>) {
     loop {
         places.has_some().await;
         match socket.accept().await {
-            Ok((stream, entrance)) => match places.take(entrance.is_admin()) {
+            Ok((stream, entrance)) => match places.take(entrance.is_of_owner()) {
                 Some(place) => {
                     let served = connections.serve(stream, entrance);
                     tokio::spawn(async move {

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Clients of the socket, and further ones that may do everything.
+/// Clients of the socket, and further ones that are root or the daemon's own user.
 const SOCKET_MAX: usize = 448;
-const SOCKET_ADMINS_MAX: usize = 64;
-/// Clients by the network, and those of one address.
+const SOCKET_OWNERS_MAX: usize = 64;
+/// Clients by the network, and those of one address; of IPv6 those of one /64, of which one machine
+/// may have all addresses.
 const NETWORK_MAX: usize = 512;
 const OF_ADDRESS_MAX: usize = 64;
 
@@ -18,26 +19,26 @@ const OF_ADDRESS_MAX: usize = 64;
 #[derive(Clone)]
 pub struct SocketPlaces {
     all: Arc<Semaphore>,
-    admins: Arc<Semaphore>,
+    owners: Arc<Semaphore>,
 }
 
 impl SocketPlaces {
     pub fn new() -> Self {
         let places = |number| Arc::new(Semaphore::new(number));
-        SocketPlaces { all: places(SOCKET_MAX), admins: places(SOCKET_ADMINS_MAX) }
+        SocketPlaces { all: places(SOCKET_MAX), owners: places(SOCKET_OWNERS_MAX) }
     }
 
-    /// One for a client who is an administrator of the machine, or not; none, if there is none for
+    /// One for a client who is root or the daemon's own user, or not; none, if there is none for
     /// such a one.
-    pub fn take(&self, is_admin: bool) -> Option<OwnedSemaphorePermit> {
+    pub fn take(&self, is_owner: bool) -> Option<OwnedSemaphorePermit> {
         let place = self.all.clone().try_acquire_owned().ok();
-        let reserved = || self.admins.clone().try_acquire_owned().ok().filter(|_| is_admin);
+        let reserved = || self.owners.clone().try_acquire_owned().ok().filter(|_| is_owner);
         place.or_else(reserved)
     }
 
-    /// Waits until there is one for an administrator.
+    /// Waits until there is one for somebody.
     pub async fn has_some(&self) {
-        let reserved = self.admins.acquire();
+        let reserved = self.owners.acquire();
         let all = self.all.acquire();
         futures_util::pin_mut!(reserved, all);
         drop(futures_util::future::select(reserved, all).await);
@@ -74,6 +75,7 @@ impl NetworkPlaces {
 
     /// That place for a client from there; none if those have as many as they may.
     pub fn give(&self, place: OwnedSemaphorePermit, address: IpAddr) -> Option<NetworkPlace> {
+        let address = network_of(address);
         let mut by_address = self.by_address();
         let taken = by_address.entry(address).or_default();
         if *taken >= OF_ADDRESS_MAX {
@@ -81,6 +83,17 @@ impl NetworkPlaces {
         }
         *taken += 1;
         Some(NetworkPlace { _place: place, address, places: self.clone() })
+    }
+}
+
+/// What counts as one address.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+        address => address,
     }
 }
 

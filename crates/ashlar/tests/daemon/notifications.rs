@@ -60,7 +60,7 @@ fn events_are_posted_signed_and_in_order_and_again_until_they_are_taken() {
     let seqs = [posts[2].seq(), posts[3].seq()];
     assert_eq!(seqs.to_vec(), told.iter().map(|event| event.seq).collect::<Vec<_>>());
     let json = posts[3].json();
-    assert_eq!((&json["type"], &json["data"]["kind"]), (&json["data"]["kind"], &json["type"]));
+    assert_eq!(json["type"], json["data"]["kind"]);
     assert!(json["data"]["message"].as_str().is_some_and(|it| it.contains("token create")));
     assert!(json["node"]["subsystem_nqn"].as_str().is_some_and(|nqn| nqn.starts_with("nqn.")));
     daemon.terminate();
