@@ -131,7 +131,7 @@ function ofParity(store: Sums | null): Station {
   return {
     stage: 'parity', does: 'adds redundancy, restores',
     rows: [
-      { label: 'to drives', figure: store ? byteRate(store.driveBytes) : null },
+      { label: 'out', figure: store ? byteRate(store.driveBytes) : null },
       { label: 'per byte', figure: store ? plain(over(store.driveBytes, store.blocksWritten * BLOCK_BYTES)) ?? count(null) : null },
       { label: 'from parity', figure: store ? rate(store.blocksReconstructed) : null },
       { label: 'busy', figure: null },

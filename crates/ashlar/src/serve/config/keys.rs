@@ -116,8 +116,8 @@ const TOP: &[Key] = &[
     },
     Key {
         name: "api_listen",
-        meaning: "Where the API is served to other machines, with TLS. Whoever comes there shows a \
-                  token, which `ashlar token create` makes.",
+        meaning: "Where the API and the dashboard are served to other machines, with TLS. Whoever \
+                  comes there shows a token, which `ashlar token create` makes.",
         default: Usual::Value("[]"),
         range: "IP:PORT, or a list of them",
         example: "\"0.0.0.0:8443\"",
