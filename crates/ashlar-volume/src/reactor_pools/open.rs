@@ -233,8 +233,13 @@ impl<B: DriveProvider> ReactorPools<B> {
             }
         };
         let changed = attributes.nsid != wanted;
-        let volume =
-            StoreVolume::new(pool.store.clone(), &pool.fair, id, entry.blocks, attributes.clone());
+        let volume = StoreVolume::taking_turns(
+            pool.store.clone(),
+            &pool.fair,
+            id,
+            entry.blocks,
+            attributes.clone(),
+        );
         if changed {
             tracing::warn!(volume = %attributes.name, was = wanted.0, is = attributes.nsid.0, "namespace number taken");
             if let Err(error) = volume.change_attributes(|_| attributes).await {
