@@ -6,7 +6,7 @@ use std::time::Duration;
 use ashlar_block::ByteSize;
 use ashlar_store::Compression;
 use ashlar_volume::AtomicWrites;
-use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::logging::LogFormat;
 pub use crate::output::Output;
@@ -26,6 +26,7 @@ mod qos;
 mod room;
 mod status;
 mod tips;
+mod top;
 
 pub use access::{KeyCommand, RoleName, ServerArguments, TokenCommand};
 pub use config::ConfigCommand;
@@ -40,6 +41,7 @@ pub use pool::{CreateArguments, PoolCommand, SpareCommand};
 pub use qos::{LimitArguments, QosCommand};
 pub use room::{CapacityFormat, RoomCommand};
 pub use status::StatusArguments;
+pub use top::TopArguments;
 
 /// The environment variable that names the daemon's socket.
 const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";
@@ -154,7 +156,14 @@ network at https://HOST:PORT/metrics, with a token of the role viewer.")]
         #[arg(long, hide = true)]
         page: bool,
     },
-    /// Print a completion script for a shell
+    /// Write the manual: a page for each command
+    #[command(after_help = "Example:\n  ashlar man /usr/local/share/man/man1")]
+    Man {
+        /// The directory that the pages go to
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
+    /// Print a completion script for a shell, which knows pools, volumes, drives and jobs, too
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {
         /// The shell
@@ -243,6 +252,8 @@ ashlar qos VERB --help has more of each."
     Audit(AuditArguments),
     /// Show what goes on: operations, bytes, latencies and queues, once or again and again
     Iostat(IostatArguments),
+    /// Show what goes on, live: pools, volumes, drives, hosts and jobs
+    Top(TopArguments),
     /// Everything at a glance
     Status(StatusArguments),
 }
@@ -511,13 +522,6 @@ pub enum Switch {
     On,
     /// Hosts can write
     Off,
-}
-
-/// The completion script of a shell.
-pub fn completions(shell: clap_complete::Shell) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "ashlar", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
 }
 
 #[cfg(test)]

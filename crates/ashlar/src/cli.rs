@@ -21,6 +21,7 @@ mod settings;
 mod sfx;
 mod status;
 mod tables;
+mod top;
 mod trim;
 mod verbs;
 mod verify;

@@ -13,9 +13,11 @@
 mod args;
 mod cli;
 mod colours;
+mod complete;
 mod config;
 mod demo;
 mod logging;
+mod manual;
 mod output;
 pub mod program;
 mod serve;
@@ -31,6 +33,7 @@ pub use serve::{Config, Running, Signals, assemble, on_runtime};
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
+    complete::answer();
     program::run(run)
 }
 
@@ -42,9 +45,10 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         Command::Serve(options) => serve::run(&options, socket),
         Command::Demo(options) => demo::run(&options, socket, arguments.output),
         Command::Config(command) => config::run(&command, arguments.output),
+        Command::Man { directory } => manual::write(&directory),
         Command::Metrics { page } => cli::metrics(page, arguments.output),
         Command::Completions { shell } => {
-            stdio::print(args::completions(shell))?;
+            stdio::print(complete::script(shell))?;
             Ok(())
         }
         Command::Client(verb) => {

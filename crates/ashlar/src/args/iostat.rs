@@ -44,7 +44,7 @@ pub struct IostatArguments {
     pub drives: bool,
 }
 
-fn parse_interval(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_interval(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok();
     let time = match seconds {
         Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),

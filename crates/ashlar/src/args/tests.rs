@@ -1,4 +1,4 @@
-use clap::Command as Verb;
+use clap::{Command as Verb, CommandFactory};
 
 use super::*;
 

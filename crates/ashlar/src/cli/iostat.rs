@@ -15,7 +15,7 @@ use crate::stdio::{note, print_line};
 use report::Report;
 use table::Page;
 
-mod report;
+pub(super) mod report;
 mod table;
 
 /// From one report to the next, where nobody says.

@@ -59,6 +59,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
             print(output, &all, |all| tables::audit(all))
         }
         ClientCommand::Iostat(asked) => super::iostat::run(client, asked, output).await,
+        ClientCommand::Top(asked) => super::top::run(client, asked).await,
         ClientCommand::Status(asked) => super::status::run(client, asked, output).await,
     }
 }
