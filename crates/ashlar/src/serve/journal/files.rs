@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ashlar_control::{Entry, Wanted};
@@ -25,12 +25,12 @@ pub struct Files {
     directory: PathBuf,
     bounds: Bounds,
     /// The file that is written. None: the next entry begins one.
-    open: Option<Open>,
+    current: Option<Current>,
 }
 
-/// A file that is written.
-struct Open {
-    file: File,
+/// A file that is written. It is open only while that is done: so its file system can be unmounted,
+/// and what was removed, or has another one mounted over it, is not written for nobody to find.
+struct Current {
     path: PathBuf,
     /// How much of it is durable.
     bytes: u64,
@@ -38,7 +38,7 @@ struct Open {
 
 impl Files {
     pub fn new(directory: PathBuf, bounds: Bounds) -> Self {
-        Files { directory, bounds, open: None }
+        Files { directory, bounds, current: None }
     }
 
     pub fn directory(&self) -> &Path {
@@ -52,24 +52,22 @@ impl Files {
     /// nobody knows what this one holds behind what was durable before.
     pub fn append(&mut self, lines: &[Line]) -> io::Result<()> {
         let Some(first) = lines.first() else { return Ok(()) };
-        // Where the directory was removed, or another one is mounted over it, nobody would find it.
-        let open = match self.open.take().filter(Open::is_found) {
-            Some(open) => open,
+        let (file, current) = match self.current.take().and_then(Current::reopened) {
+            Some(current) => current,
             None => self.begin(first.seq)?,
         };
         let text: String = lines.iter().flat_map(|line| [&*line.text, "\n"]).collect();
-        let mut file = &open.file;
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        let written = (&file).write_all(text.as_bytes()).and_then(|()| file.sync_data());
         if let Err(error) = written {
-            open.take_back();
+            current.take_back(&file);
             return Err(error);
         }
-        let bytes = open.bytes + text.len() as u64;
-        self.open = (bytes < self.bounds.file_bytes).then_some(Open { bytes, ..open });
+        let bytes = current.bytes + text.len() as u64;
+        self.current = (bytes < self.bounds.file_bytes).then_some(Current { bytes, ..current });
         Ok(())
     }
 
-    fn begin(&self, seq: u64) -> io::Result<Open> {
+    fn begin(&self, seq: u64) -> io::Result<(File, Current)> {
         // One that was removed with all that it is in is made again by those who own it.
         match fs::create_dir(&self.directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -82,7 +80,7 @@ impl Files {
         // What an attempt before this one has left of the same entries.
         file.set_len(0)?;
         File::open(&self.directory)?.sync_all()?;
-        Ok(Open { file, path, bytes: 0 })
+        Ok((file, Current { path, bytes: 0 }))
     }
 
     /// Removes the oldest files, until one more fits.
@@ -104,21 +102,20 @@ impl Files {
     }
 }
 
-impl Open {
-    /// Whether its path still leads to it.
-    fn is_found(&self) -> bool {
-        let own = self.file.metadata();
-        let found = fs::symlink_metadata(&self.path);
-        let (Ok(own), Ok(found)) = (own, found) else { return false };
-        (own.dev(), own.ino()) == (found.dev(), found.ino())
+impl Current {
+    /// The file, if it is there still as it was left.
+    fn reopened(self) -> Option<(File, Self)> {
+        let file = OpenOptions::new().append(true).open(&self.path).ok()?;
+        let found = file.metadata().ok()?;
+        (found.len() == self.bytes).then_some((file, self))
     }
 
     /// Takes away what was written in vain: it is written again elsewhere. Where that fails, too,
     /// readers find the same entries twice, and pass over those.
-    fn take_back(&self) {
+    fn take_back(&self, file: &File) {
         let _ = match self.bytes {
             0 => fs::remove_file(&self.path),
-            bytes => self.file.set_len(bytes),
+            bytes => file.set_len(bytes),
         };
     }
 }
