@@ -3,7 +3,7 @@
 // Figures come by the stream `/live`, or where there is no place in it by asking as often.
 // While nobody looks at the tab nothing is asked, so that an idle daemon stays idle.
 import { ApiError, type Event, type Host, type IoStat, type Job, type Message, type Status, follow, get } from '../api/client'
-import { type Verdict, judge } from '../model/narrowest'
+import { type Verdict, judge, steady } from '../model/narrowest'
 import { type Picture, type Reading, type StoreRates, picture, storeRates } from '../model/rates'
 import { Ring } from '../model/ring'
 
@@ -48,9 +48,7 @@ class Live {
   problem = $state<ApiError | null>(null)
   /** Grows with each point of the histories: whoever draws one reads it. */
   tick = $state(0)
-  verdict: Verdict = $derived(
-    judge({ picture: this.picture, stores: this.stores, pools: this.status?.pools ?? [], hosts: this.hosts }),
-  )
+  verdict = $state.raw<Verdict>({ state: 'unknown', narrowest: null, findings: [] })
 
   readonly total = new Ring(SERIES_COUNT)
   readonly #histories = new Map<string, Ring>()
@@ -165,9 +163,11 @@ class Live {
     const reading = { seconds: now.uptime_seconds, pools: this.status?.pools ?? [] }
     this.#iostat = now
     this.#reading = reading
-    if (!before || !earlier) return
-    this.picture = picture(before, now)
-    this.stores = this.picture ? storeRates(earlier, reading) : []
+    this.picture = before && picture(before, now)
+    this.stores = this.picture && earlier ? storeRates(earlier, reading) : []
+    const figures = { picture: this.picture, stores: this.stores, pools: reading.pools, hosts: this.hosts }
+    this.verdict = steady(this.verdict.narrowest, judge(figures))
+    if (!before) return
     this.#remember(Date.now() / 1000)
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Host, Pool } from '../api/client'
-import { type Figures, driveShare, judge } from './narrowest'
+import { type Figures, driveShare, judge, steady } from './narrowest'
 import type { Flow, Io, Picture, StoreRates } from './rates'
 
 const flow = (perSecond: number, meanUs: number): Flow => ({
@@ -102,6 +102,14 @@ describe('the narrowest place', () => {
     const some = picture([io('tank/a', flow(20_000, 1000)), io('tank/b', flow(100, 1000))], drives([500, 500, 500], 7000))
     const found = judge(figures({ picture: some })).findings.find((it) => it.stage === 'door')
     expect(found?.place).toBe('tank/a')
+  })
+
+  it('stays what it was while that is nearly as narrow', () => {
+    const now = judge(figures({ picture: picture([io('tank/v0', flow(10_000, 2000))], drives([1000, 1000, 1000], 5000)) }))
+    const [first, second] = now.findings
+    expect(steady({ ...second! }, { ...now, findings: [first!, { ...second!, pressure: first!.pressure * 0.8 }] }).narrowest?.stage).toBe(second!.stage)
+    expect(steady({ ...second! }, { ...now, findings: [first!, { ...second!, pressure: first!.pressure * 0.5 }] }).narrowest).toBe(first)
+    expect(steady(null, now)).toBe(now)
   })
 
   it('needs the figures of drives to tell their share', () => {

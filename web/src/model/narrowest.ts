@@ -39,6 +39,8 @@ export interface Verdict {
 const IDLE_PER_SECOND = 5
 /** From this pressure on a place counts as narrow. */
 const NARROW = 0.3
+/** So near to the narrowest, a place that was it before stays it. */
+const STEADY_SHARE = 0.7
 /** Shares from which on something is worth saying. */
 const RECONSTRUCTED_SHARE = 0.05
 const MOVED_SHARE = 0.5
@@ -61,6 +63,13 @@ export function judge(figures: Figures): Verdict {
   if (first && first.pressure >= NARROW) return { state: 'narrow', narrowest: first, findings }
   if (!picture) return { state: 'unknown', narrowest: null, findings }
   return { state: isIdle ? 'idle' : 'wide', narrowest: null, findings }
+}
+
+/** A place that was the narrowest stays it while it is nearly so: figures of two seconds jump. */
+export function steady(before: Finding | null, now: Verdict): Verdict {
+  const same = before && now.findings.find((it) => it.stage === before.stage && it.place === before.place)
+  const least = Math.max(NARROW, STEADY_SHARE * (now.narrowest?.pressure ?? 0))
+  return now.narrowest && same && same.pressure >= least ? { ...now, narrowest: same } : now
 }
 
 function underLoad(figures: Figures, picture: Picture): Finding[] {
