@@ -33,6 +33,8 @@ pub fn seeds() -> Vec<Seed> {
         atomic: AtomicWrites::UpTo(16 << 10),
         erase: Some(EraseKind::Sanitize),
         is_sanitized: true,
+        qos: Default::default(),
+        qos_kept: Default::default(),
         kept: Kept::default(),
     };
     let some = attributes.encode();

@@ -119,6 +119,8 @@ impl Plan {
             atomic: AtomicWrites::default(),
             erase: None,
             is_sanitized: false,
+            qos: Default::default(),
+            qos_kept: Default::default(),
             kept: Kept::default(),
         }
     }

@@ -91,7 +91,10 @@ fn measure_one(program: &Program, pattern: Pattern, live_percent: u64) -> anyhow
     let daemon = start_daemon(program)?;
     let drives = memory_drives(DRIVE_BYTES);
     let plan = PoolPlan { name: POOL, level: "5", drives, chunk_bytes: Some(CHUNK_BYTES) };
-    let usable_bytes = daemon.create_pool(plan)?.usable_bytes.context("the pool is not open")?;
+    let usable_bytes = daemon
+        .create_pool(plan)?
+        .of_space(|space| space.usable_bytes)
+        .context("the pool is not open")?;
     let granule = u64::from(super::fill::FILL_BYTES);
     let size = ByteSize(usable_bytes * live_percent / 100 / granule * granule);
     let server = daemon.create_volume_of(VolumePlan {

@@ -98,6 +98,8 @@ pub enum Section {
     Loss,
     /// A rebuild without hosts, beside what its drives and the processor could do: modelled drives
     Rebuild,
+    /// How limits of volumes are held, and what a noisy neighbour takes from a quiet volume
+    Qos,
     /// How often operations allocate, in a program that counts: cargo run --release -p
     /// ashlar-bench --example count_allocations
     Allocations,

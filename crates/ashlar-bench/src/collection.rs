@@ -123,8 +123,11 @@ fn volume(daemon: &Daemon, name: &str, percent: u64) -> anyhow::Result<Server> {
         chunk_bytes: Some(CHUNK_BYTES),
     })?;
     let granule = u64::from(super::fill::FILL_BYTES);
-    let bytes =
-        pool.usable_bytes.context("the pool is not open")? * percent / 100 / granule * granule;
+    let bytes = pool.of_space(|space| space.usable_bytes).context("the pool is not open")?
+        * percent
+        / 100
+        / granule
+        * granule;
     daemon.create_volume(name, "v0", ByteSize(bytes))
 }
 

@@ -12,7 +12,8 @@ use ashlar::stdio::note;
 use ashlar::{Client, Patience};
 use ashlar_block::ByteSize;
 use ashlar_control::types::{
-    ChangePool, CreatePool, CreateVolume, FailDrive, Pool, PoolCounters, Status, Volume,
+    ChangePolicy, ChangePool, CreatePool, CreateVolume, FailDrive, IoStat, Pool, PoolCounters,
+    SetLimits, Status, Volume,
 };
 use ashlar_load::cpu::CpuClock;
 use hyper::Method;
@@ -268,6 +269,28 @@ impl Daemon {
         let volume: Volume =
             self.runtime.block_on(self.client.send_body(Method::POST, "/volumes", &volume))?;
         self.server(volume.nsid)
+    }
+
+    /// Gives a volume these limits.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn limit(&self, pool: &str, volume: &str, limits: SetLimits) -> anyhow::Result<()> {
+        let path = format!("/volumes/{pool}/{volume}/qos");
+        let change = ChangePolicy { limits, weight: None };
+        let limited = self.client.send_body(Method::PATCH, &path, &change);
+        self.runtime.block_on(limited).map(|_: Volume| ())
+    }
+
+    /// Reads and writes of a volume so far, and when that was counted, in seconds.
+    ///
+    /// # Errors
+    /// The daemon does not answer.
+    pub fn operations(&self, pool: &str, volume: &str) -> anyhow::Result<(u64, f64)> {
+        let path = format!("/iostat?of={pool}/{volume}");
+        let told: IoStat = self.runtime.block_on(self.client.get(&path))?;
+        let counted = told.volumes.first().context("the volume is not there")?;
+        Ok((counted.reads.operations + counted.writes.operations, told.uptime_seconds))
     }
 
     /// How a volume is reached. The clock is that of the whole process.

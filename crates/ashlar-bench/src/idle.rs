@@ -94,7 +94,7 @@ async fn measure_all(daemon: Daemon, server: Server) -> anyhow::Result<Report> {
         resident_after_load_bytes: daemon.resident_bytes()?,
         map_after_load_bytes: daemon
             .pool("idle")?
-            .map_memory_bytes
+            .of_space(|space| space.map_memory_bytes)
             .context("the pool is not open")?,
         resident_most_bytes: daemon.resident_most_bytes()?,
     };

@@ -34,6 +34,7 @@ mod parts;
 mod profile;
 mod program;
 mod progress;
+mod qos;
 mod reactors;
 mod rebuild;
 mod recovery;
@@ -132,6 +133,8 @@ struct Report {
     loss: Option<loss::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rebuild: Option<rebuild::Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qos: Option<qos::Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocations: Option<allocations::Report>,
     /// Every figure that has a target.
@@ -240,6 +243,7 @@ impl Report {
             Section::Scale => self.scale.insert(scale::measure(&settings.program)?).shown(),
             Section::Loss => self.loss.insert(loss::measure(settings)?).shown(),
             Section::Rebuild => self.rebuild.insert(rebuild::measure(settings)?).shown(),
+            Section::Qos => self.qos.insert(qos::measure(settings)?).shown(),
             Section::Recovery => {
                 self.recovery.insert(recovery::measure(&settings.program)?).shown()
             }

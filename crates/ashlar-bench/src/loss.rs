@@ -243,10 +243,10 @@ fn lose_and_restore(daemon: &Daemon) -> anyhow::Result<f64> {
 fn await_restored(daemon: &Daemon, began: Instant) -> anyhow::Result<f64> {
     loop {
         let pool = daemon.pool(POOL)?;
-        if pool.rebuild.is_none() && !pool.states.iter().any(|state| state == "degraded") {
+        if pool.rebuild().is_none() && !pool.states.iter().any(|state| state == "degraded") {
             return Ok(began.elapsed().as_secs_f64());
         }
-        ensure!(began.elapsed() < REBUILD_WAIT, "the rebuild does not end: {:?}", pool.rebuild);
+        ensure!(began.elapsed() < REBUILD_WAIT, "the rebuild does not end: {:?}", pool.rebuild());
         wait(LOOK_INTERVAL)?;
     }
 }

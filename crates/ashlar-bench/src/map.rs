@@ -87,7 +87,10 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
         memory_bytes: MAP_MEMORY.0,
         index_bytes,
         start_seconds: start.as_secs_f64(),
-        map_bytes: daemon.pool(POOL)?.map_memory_bytes.context("the pool is not open")?,
+        map_bytes: daemon
+            .pool(POOL)?
+            .of_space(|space| space.map_memory_bytes)
+            .context("the pool is not open")?,
         resident_bytes,
         resident_most_bytes: daemon.resident_most_bytes()?,
         reads_per_second: READS as f64 / took.as_secs_f64(),

@@ -206,7 +206,10 @@ fn pool_name(number: usize) -> String {
 fn volume(daemon: &Daemon, name: &str, profile: &ProfileFile) -> anyhow::Result<Server> {
     let drives = vec![profile.drive(DRIVE_BYTES); DRIVES];
     let plan = PoolPlan { name, level: LEVEL, drives, chunk_bytes: Some(CHUNK_BYTES) };
-    let usable_bytes = daemon.create_pool(plan)?.usable_bytes.context("the pool is not open")?;
+    let usable_bytes = daemon
+        .create_pool(plan)?
+        .of_space(|space| space.usable_bytes)
+        .context("the pool is not open")?;
     let granule = u64::from(FILL_BYTES);
     daemon.create_volume(
         name,

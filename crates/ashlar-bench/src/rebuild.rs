@@ -124,7 +124,8 @@ fn rebuild(program: &Program, spec: String) -> anyhow::Result<(u64, f64)> {
     daemon.set_recon_prio(POOL, RECON_PRIO_LEAST)?;
     daemon.lose_a_drive(POOL)?;
     let restored_bytes = loop {
-        if let Some(rebuild) = daemon.pool(POOL)?.rebuild.filter(|rebuild| rebuild.left_bytes > 0) {
+        if let Some(rebuild) = daemon.pool(POOL)?.rebuild().filter(|rebuild| rebuild.left_bytes > 0)
+        {
             break rebuild.left_bytes;
         }
         wait()?;
@@ -133,10 +134,10 @@ fn rebuild(program: &Program, spec: String) -> anyhow::Result<(u64, f64)> {
     daemon.set_recon_prio(POOL, RECON_PRIO)?;
     loop {
         let pool = daemon.pool(POOL)?;
-        if pool.rebuild.is_none() && !pool.states.iter().any(|state| state == "degraded") {
+        if pool.rebuild().is_none() && !pool.states.iter().any(|state| state == "degraded") {
             return Ok((restored_bytes, began.elapsed().as_secs_f64()));
         }
-        ensure!(began.elapsed() < REBUILD_WAIT, "the rebuild does not end: {:?}", pool.rebuild);
+        ensure!(began.elapsed() < REBUILD_WAIT, "the rebuild does not end: {:?}", pool.rebuild());
         wait()?;
     }
 }

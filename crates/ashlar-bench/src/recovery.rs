@@ -154,7 +154,10 @@ async fn measure_all(mut daemon: Daemon, nsid: u32, progress: &Progress) -> anyh
     progress.begin("a start with nothing to replay");
     let start = restart(&mut daemon)?;
     let full_bytes = daemon.resident_bytes()?;
-    let map_buffered_bytes = daemon.pool(POOL)?.map_memory_bytes.context("the pool is not open")?;
+    let map_buffered_bytes = daemon
+        .pool(POOL)?
+        .of_space(|space| space.map_memory_bytes)
+        .context("the pool is not open")?;
     progress.begin("reading at random");
     daemon.kill_and_restart(&arguments(SMALL_MAP_MEMORY))?;
     Ok(Report {

@@ -39,6 +39,8 @@ pub enum Topic {
     Media,
     /// How fast a rebuild is.
     Rebuild,
+    /// How limits of volumes are held.
+    Qos,
 }
 
 /// What a figure has to be.
@@ -278,6 +280,18 @@ impl Target {
         "99th percentile / recon-p99, or normal where that is more",
         Bound::AtMost(1.25),
     );
+    pub const QOS_OVER_ALL: Target =
+        target(Topic::Qos, "distance from the limit over 10 s, parts of it", Bound::AtMost(0.05));
+    pub const QOS_SECOND: Target = target(
+        Topic::Qos,
+        "distance from the limit in the worst second, parts of it",
+        Bound::AtMost(0.15),
+    );
+    pub const QOS_NEIGHBOUR: Target = target(
+        Topic::Qos,
+        "99th percentile of a quiet volume beside a noisy one / alone",
+        Bound::AtMost(1.2),
+    );
     pub const REBUILD_RATE: Target = target(
         Topic::Rebuild,
         "speed / what drives, or the processor, could do",
@@ -461,6 +475,7 @@ fn topic_name(topic: Topic) -> String {
         Topic::Bandwidth => "drives' bandwidth",
         Topic::Media => "drives' media",
         Topic::Rebuild => "rebuild",
+        Topic::Qos => "limits",
     };
     name.to_owned()
 }

@@ -12,6 +12,7 @@ use crate::operation::Operation;
 pub(crate) mod accounts;
 mod attempts;
 mod jwt;
+pub(crate) mod leave;
 mod tokens;
 
 pub use accounts::{Accounts, Vault, VaultError};
@@ -52,6 +53,12 @@ pub(crate) enum Entrance {
 }
 
 impl Entrance {
+    /// Whether it is that of root or the daemon's own user, and of no group.
+    pub fn is_of_owner(&self) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        matches!(self, Entrance::Socket { uid, .. } if *uid == 0 || *uid == own)
+    }
+
     /// Whoever is at the other end of the daemon's socket: root and the daemon's own user may do
     /// everything. All others were let in as members of the socket's group.
     pub fn of_socket(uid: u32, pid: Option<i32>, own_uid: u32, of_group: Role) -> Self {
@@ -76,6 +83,15 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Who it is, whatever process or port they come from.
+    pub(crate) fn name(&self) -> String {
+        match (self.uid, &self.account) {
+            (Some(uid), _) => format!("user {uid}"),
+            (None, Some(account)) => account.clone(),
+            (None, None) => String::new(),
+        }
+    }
+
     /// Lets the caller on if they may ask for that.
     ///
     /// # Errors

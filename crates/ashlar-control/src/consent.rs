@@ -7,8 +7,10 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use serde::Deserialize;
 
 use crate::error::{ApiError, ErrorCode};
+use crate::query::Query;
 
 /// How the query says it.
 pub const CONFIRM: &str = "confirm=true";
@@ -46,18 +48,17 @@ impl Consent {
 impl<S: Send + Sync> FromRequestParts<S> for Consent {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        match parts.uri.query().unwrap_or_default() {
-            "" | "confirm=false" => Ok(Consent::Missing),
-            CONFIRM => Ok(Consent::Given),
-            other => {
-                let why =
-                    format!("'{other}' is not understood: the query may be {CONFIRM}, or nothing");
-                Err(ApiError::new(ErrorCode::InvalidQuery, why))
-            }
-        }
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Query(asked) = Query::<Asked>::from_request_parts(parts, state).await?;
+        Ok(Consent::of(asked.confirm))
     }
 }
 
+/// What the query says of it.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    confirm: bool,
+}
 #[cfg(test)]
 mod tests;

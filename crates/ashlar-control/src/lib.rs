@@ -8,6 +8,7 @@
 //! are made.
 
 mod access;
+mod alerts;
 mod audit;
 mod body;
 mod changes;
@@ -15,11 +16,15 @@ mod consent;
 mod dashboard;
 mod error;
 mod events;
+mod jobs;
 mod listen;
 mod log;
+mod metrics;
 mod node_api;
+mod notifier;
 mod operation;
 mod progress_text;
+mod qos_api;
 mod query;
 mod routes;
 mod secure;
@@ -28,16 +33,20 @@ pub mod types;
 mod watch;
 
 pub use access::{Accounts, Role, Vault, VaultError};
+pub use alerts::alerts;
 pub use audit::AuditLog;
 pub use consent::{CONFIRM, Consent};
 pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};
 pub use events::{EventKind, EventLog, EventMeaning};
 pub use listen::{ListenError, Socket, SocketGroup, SocketPlace};
-pub use log::{Archive, Entry, FOLLOWERS_MAX, Log, RECENT_MAX, Wanted};
-pub use node_api::{Answer, HostVisits, NodeApi, SharedHostNqn, Warning};
+pub use log::{Archive, Entry, FOLLOWERS_MAX, Keeping, Log, RECENT_MAX, Wanted};
+pub use metrics::{MetricMeaning, metrics};
+pub use node_api::{Answer, HostEnd, HostVisit, HostVisits, NodeApi, SharedHostNqn, Warning};
+pub use notifier::Notifier;
 pub use operation::Operation;
 pub use progress_text::{ProgressText, Span};
+pub use qos_api::QosApi;
 pub use routes::{API_ROOT, operations, router};
 pub use secure::{Identity, IdentityError, OwnCertificate, fingerprint_of};
-pub use serve::{Network, NetworkFacts, serve};
+pub use serve::{Network, NetworkFacts, SharedFacts, SharedIdentity, serve};
 pub use watch::Watcher;

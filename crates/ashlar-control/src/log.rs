@@ -41,8 +41,22 @@ pub trait Archive<E>: Send + Sync + 'static {
     /// # Errors
     /// Why they cannot be read.
     fn read(&self, wanted: Wanted<E>) -> BoxFuture<'static, io::Result<Vec<E>>>;
-    /// Why entries are not kept since that was asked last; nothing if they are, or it was told.
-    fn take_failure(&self) -> Option<String>;
+    /// Whether entries are kept; nothing if that was told.
+    fn take_change(&self) -> Option<Keeping>;
+    /// Why they are not kept now, and how many are lost; nothing if they are kept.
+    fn failure(&self) -> Option<(String, u64)>;
+}
+
+/// Whether entries are kept, where that has changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Keeping {
+    /// They are not, because of this.
+    Not(String),
+    /// They are again.
+    Again {
+        /// So many are in no archive.
+        lost: u64,
+    },
 }
 
 /// Which entries are wanted.
@@ -96,12 +110,16 @@ pub struct Log<E> {
     archive: Option<Arc<dyn Archive<E>>>,
     /// Changes with each addition; whether there will be no more.
     ended: watch::Sender<bool>,
+    /// The number of the newest one, for those who read on behind it.
+    newest: watch::Sender<u64>,
 }
 
 /// Their numbers follow one another without a gap since the daemon was started.
 struct Recent<E> {
     entries: VecDeque<E>,
     next_seq: u64,
+    /// When the last one was.
+    last: SystemTime,
 }
 
 impl<E: Entry> Log<E> {
@@ -118,8 +136,12 @@ impl<E: Entry> Log<E> {
         let last = before.last().map_or(0, Entry::seq);
         let skipped = before.len().saturating_sub(RECENT_MAX);
         let entries = before.into_iter().skip(skipped).collect();
-        let recent = Mutex::new(Recent { entries, next_seq: seq.max(last.saturating_add(1)) });
-        Log { recent, archive, ended: watch::Sender::new(false) }
+        let recent = Mutex::new(Recent {
+            entries,
+            next_seq: seq.max(last.saturating_add(1)),
+            last: SystemTime::UNIX_EPOCH,
+        });
+        Log { recent, archive, ended: watch::Sender::new(false), newest: watch::Sender::new(last) }
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent<E>> {
@@ -128,11 +150,19 @@ impl<E: Entry> Log<E> {
 
     /// Adds what has happened now. The oldest entries leave the memory.
     pub(crate) fn add(&self, all: impl IntoIterator<Item = E::What>) {
-        let time = format_rfc3339_millis(SystemTime::now()).to_string();
+        self.add_of(all.into_iter().map(|what| (None, what)));
+    }
+
+    /// The same, of what has happened at some time, or now. No entry has an earlier time than the
+    /// one before it, unless the clock was set back, and none is in the future.
+    pub(crate) fn add_of(&self, all: impl IntoIterator<Item = (Option<SystemTime>, E::What)>) {
         let mut recent = self.recent();
+        let now = SystemTime::now();
         let before = recent.next_seq;
-        for what in all {
-            let entry = E::new(recent.next_seq, time.clone(), what);
+        for (at, what) in all {
+            let at = at.map_or(now, |at| at.max(recent.last).min(now));
+            let time = format_rfc3339_millis(at).to_string();
+            let entry = E::new(recent.next_seq, time, what);
             if let Some(archive) = &self.archive {
                 archive.keep(&entry);
             }
@@ -141,11 +171,14 @@ impl<E: Entry> Log<E> {
             }
             recent.entries.push_back(entry);
             recent.next_seq += 1;
+            recent.last = at;
         }
+        let newest = recent.next_seq - 1;
         let has_changed = recent.next_seq > before;
         drop(recent);
         if has_changed {
             self.ended.send_modify(|_| ());
+            self.newest.send_modify(|known| *known = newest.max(*known));
         }
     }
 
@@ -185,9 +218,14 @@ impl<E: Entry> Log<E> {
         (found, (left > 0).then_some(older))
     }
 
-    /// Why entries are not kept since that was asked last.
-    pub(crate) fn take_failure(&self) -> Option<String> {
-        self.archive.as_ref()?.take_failure()
+    /// Whether entries are kept, where that was not told.
+    pub(crate) fn take_change(&self) -> Option<Keeping> {
+        self.archive.as_ref()?.take_change()
+    }
+
+    /// Why entries are not kept now, and how many are lost.
+    pub(crate) fn failure(&self) -> Option<(String, u64)> {
+        self.archive.as_ref()?.failure()
     }
 
     fn first_after(&self, seq: u64) -> Option<E> {
@@ -200,6 +238,12 @@ impl<E: Entry> Log<E> {
     pub(crate) fn follow(self: &Arc<Self>, seq: u64) -> Option<Follower<E>> {
         let follower = Follower { log: self.clone(), ended: self.ended.subscribe(), seq };
         (self.followers() <= FOLLOWERS_MAX).then_some(follower)
+    }
+
+    /// The number of the newest entry, which changes when more come. Whoever watches it is no
+    /// follower: what it has missed it finds in the archive.
+    pub fn newest(&self) -> watch::Receiver<u64> {
+        self.newest.subscribe()
     }
 
     /// Clients that follow.
@@ -234,6 +278,12 @@ impl<E: Entry> Follower<E> {
                 return None;
             }
         }
+    }
+
+    /// Ends once the log has ended.
+    pub(crate) async fn ended(&mut self) {
+        // An error is the end of the log as well.
+        let _ = self.ended.wait_for(|ended| *ended).await;
     }
 }
 

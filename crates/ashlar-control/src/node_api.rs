@@ -1,27 +1,59 @@
 //! What the API stands before.
 
+use std::time::{Duration, SystemTime};
+
 use futures_util::future::BoxFuture;
 
 use crate::consent::Consent;
 use crate::error::ApiError;
+use crate::qos_api::QosApi;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
-    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
-    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
+    FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
+    NameSpare, Pool, PoolDrive, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
+    SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ApiError>>;
 
-/// How often a host has connected and gone since somebody asked last.
+/// A host has made a controller, or one of its controllers has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HostVisits {
+pub struct HostVisit {
+    /// When.
+    pub at: SystemTime,
     /// The host's name.
     pub nqn: String,
-    /// Controllers that it has made.
-    pub connects: u64,
-    /// Controllers of it that have ended.
-    pub disconnects: u64,
+    /// Where the controller comes from.
+    pub address: String,
+    /// The controller.
+    pub controller_id: u16,
+    /// Controllers that the host has since then.
+    pub controllers: usize,
+    /// Nothing: it has been made.
+    pub end: Option<HostEnd>,
+}
+
+/// The end of a controller of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostEnd {
+    /// Why, in a word that does not change.
+    pub reason: &'static str,
+    /// The same for people.
+    pub text: &'static str,
+    /// It is no fault of host or network.
+    pub is_orderly: bool,
+    /// How long it was there.
+    pub lasted: Duration,
+}
+
+/// Hosts that have come and gone since somebody asked last.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct HostVisits {
+    /// In their order.
+    pub visits: Vec<HostVisit>,
+    /// Of so many more nothing is known.
+    pub lost: u64,
 }
 
 /// A host name that two hosts use at once.
@@ -44,16 +76,20 @@ pub struct Warning {
 
 /// A node, as far as the API needs it. Each method ends once what it says is done and durable.
 /// Those that take a [`Consent`] refuse without it what `consent.rs` says.
-pub trait NodeApi: Send + Sync + 'static {
+pub trait NodeApi: QosApi + Send + Sync + 'static {
     /// Everything at a glance.
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.
     fn hosts(&self) -> Answer<'_, Vec<Host>>;
     /// The hosts that have connected or gone since this was asked last: the watcher asks, and
     /// nobody else.
-    fn take_host_visits(&self) -> Vec<HostVisits>;
+    fn take_host_visits(&self) -> HostVisits;
+    /// Ends once a host has come or gone: then there may be some to take.
+    fn host_visits_have_come(&self) -> BoxFuture<'_, ()>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
+    /// What it takes of the machine.
+    fn process(&self) -> Answer<'_, ProcessFigures>;
     /// What it cannot remember.
     fn warnings(&self) -> Vec<Warning>;
 
@@ -63,6 +99,8 @@ pub trait NodeApi: Send + Sync + 'static {
     fn create_pool(&self, request: CreatePool) -> Answer<'_, Pool>;
     /// Opens a pool.
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
+    /// The pools that could be opened from these drives.
+    fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>>;
     /// Closes a pool and forgets it.
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.

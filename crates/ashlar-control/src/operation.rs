@@ -40,6 +40,7 @@ pub struct Operation {
     pub role: Role,
     /// It changes something, under this name of the command line.
     command: Option<Command>,
+    is_idempotent: bool,
     parameters: Vec<Parameter>,
     takes: Option<Shape>,
     answer: Answer,
@@ -66,6 +67,11 @@ impl Operation {
     /// Whether anything changes by it.
     pub fn is_change(&self) -> bool {
         self.command.is_some()
+    }
+
+    /// Whether it may be asked again with the same key.
+    pub(crate) fn is_idempotent(&self) -> bool {
+        self.is_idempotent
     }
 
     /// The parameters that its query may have.
@@ -108,6 +114,7 @@ impl Route {
             text: "",
             role: Role::Viewer,
             command: None,
+            is_idempotent: false,
             parameters: shape::of_path(path),
             takes: None,
             answer: Answer::Nothing,
@@ -159,15 +166,31 @@ impl Route {
     }
 
     /// It changes something, as the command line calls it, and such a client may ask for it.
-    pub fn changes(mut self, role: Role, command: &'static str) -> Self {
-        self.operation.command = Some(Command::Always(command));
-        self.needs(role)
+    pub fn changes(self, role: Role, command: &'static str) -> Self {
+        self.changes_as(role, Command::Always(command))
+    }
+
+    /// It makes something, and a client that has got no answer may ask again.
+    pub fn idempotent(mut self) -> Self {
+        self.operation.is_idempotent = true;
+        self.header::<String>("Idempotency-Key", "A key that the client has made up for this request. Asked again with the same key, it answers what it has answered, and makes nothing twice. Kept for a day, at most until the daemon ends.")
+            .fails(&[ErrorCode::IdempotencyKeyReused])
     }
 
     /// The same, with a name that depends on what the body asks for.
-    pub fn changes_by(mut self, role: Role, command: fn(&Value) -> &'static str) -> Self {
-        self.operation.command = Some(Command::By(command));
-        self.needs(role)
+    pub fn changes_by(self, role: Role, command: fn(&Value) -> &'static str) -> Self {
+        self.changes_as(role, Command::By(command))
+    }
+
+    fn changes_as(mut self, role: Role, command: Command) -> Self {
+        self.operation.command = Some(command);
+        let route = self.needs(role);
+        match route.operation.path.contains("{pool}") {
+            true => route
+                .header::<String>("If-Match", "Only if the pool or volume is as the client has seen it: the ETag of that answer.")
+                .fails(&[ErrorCode::PreconditionFailed]),
+            false => route,
+        }
     }
 
     /// Only such a client may ask for it.
@@ -218,6 +241,12 @@ impl Route {
     /// A list is answered.
     pub fn answers_list<T: ToSchema>(mut self, text: &'static str) -> Self {
         self.operation.answer = Answer::List(Shape::of::<T>(), text);
+        self
+    }
+
+    /// A text of that kind is answered.
+    pub fn answers_text(mut self, text: &'static str, kind: &'static str) -> Self {
+        self.operation.answer = Answer::Text(kind, text);
         self
     }
 

@@ -4,11 +4,11 @@ use std::fmt::{self, Display, Formatter};
 
 use ashlar_block::ByteSize;
 
-use crate::types::{Obstacle, Progress, Scrub, Trim, Verify};
+use crate::types::{Job, Obstacle, Progress, Scrub, Trim, Verify};
 
 /// What is left of a rebuild, an evacuation, a rebalance, a scrub, a trim or a proof of the ledger,
-/// and for how long or
-/// what it waits for: `1.5GiB left, 2m 10s to go`. Empty while nothing of that is known.
+/// and for how long or what it waits for: `1.5GiB left, 2m 10s to go`. Empty while nothing of that
+/// is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProgressText {
     /// Bytes that are left.
@@ -66,6 +66,12 @@ impl From<&Trim> for ProgressText {
 impl From<&Verify> for ProgressText {
     fn from(verify: &Verify) -> Self {
         ProgressText { left_bytes: None, eta_seconds: verify.eta_seconds, obstacle: None }
+    }
+}
+
+impl From<&Job> for ProgressText {
+    fn from(job: &Job) -> Self {
+        ProgressText { left_bytes: job.left_bytes, eta_seconds: job.eta_seconds, obstacle: None }
     }
 }
 

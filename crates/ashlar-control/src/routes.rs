@@ -15,26 +15,40 @@ use crate::access::{Accounts, Attempts};
 use crate::dashboard;
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON};
 use crate::node_api::NodeApi;
+use crate::notifier::Notifier;
 use crate::operation::{Operation, Route, document};
-use crate::serve::NetworkFacts;
+use crate::serve::SharedFacts;
 use crate::watch::Watcher;
+use idempotency::Answers;
+use live::Looks;
+use preconditions::PoolTurns;
 
 mod accounts;
 mod audit;
 mod drives;
+mod etag;
 mod events;
 mod guard;
+mod idempotency;
 mod iostat;
 mod jobs;
+mod live;
 mod members;
+mod metrics;
 mod node;
+mod paging;
 mod pools;
+mod preconditions;
 mod problems;
+mod qos;
+mod receivers;
 mod volumes;
+mod work;
 
 /// What all paths begin with.
 pub const API_ROOT: &str = "/api/v1";
 
+const METRICS: &str = "/metrics";
 const JSON: &str = "application/json";
 
 type Node = State<Arc<dyn NodeApi>>;
@@ -47,7 +61,11 @@ pub(crate) struct Api {
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
     attempts: Arc<Attempts>,
-    network: Arc<NetworkFacts>,
+    network: SharedFacts,
+    notifier: Arc<dyn Notifier>,
+    turns: Arc<PoolTurns>,
+    answers: Arc<Answers>,
+    looks: Arc<Looks>,
 }
 
 impl FromRef<Api> for Arc<dyn NodeApi> {
@@ -62,9 +80,21 @@ impl FromRef<Api> for Arc<Accounts> {
     }
 }
 
-impl FromRef<Api> for Arc<NetworkFacts> {
+impl FromRef<Api> for Arc<Looks> {
+    fn from_ref(api: &Api) -> Self {
+        api.looks.clone()
+    }
+}
+
+impl FromRef<Api> for SharedFacts {
     fn from_ref(api: &Api) -> Self {
         api.network.clone()
+    }
+}
+
+impl FromRef<Api> for Arc<dyn Notifier> {
+    fn from_ref(api: &Api) -> Self {
+        api.notifier.clone()
     }
 }
 
@@ -80,14 +110,19 @@ fn routes() -> Vec<Route> {
         node::routes(),
         pools::routes(),
         members::routes(),
+        work::routes(),
         jobs::routes(),
         drives::routes(),
         volumes::routes(),
+        qos::routes(),
         iostat::routes(),
+        live::routes(),
+        metrics::routes(),
         events::routes(),
         audit::routes(),
         accounts::routes(),
         problems::routes(),
+        receivers::routes(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -98,20 +133,34 @@ pub fn operations() -> Vec<Operation> {
 }
 
 /// The HTTP routes of `node_api`, which `watcher` watches, and to which those who come by the
-/// network are let in by `accounts`. Where they come to is said by `network`.
+/// network are let in by `accounts`. Where they come to is said by `network`, and who is told of
+/// events by `notifier`.
 pub fn router(
     node_api: Arc<dyn NodeApi>,
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
-    network: NetworkFacts,
+    network: SharedFacts,
+    notifier: Arc<dyn Notifier>,
 ) -> Router {
-    let (attempts, network) = (Arc::default(), Arc::new(network));
-    let api = Api { node: node_api, watcher, accounts, attempts, network };
+    let api = Api {
+        node: node_api,
+        watcher,
+        accounts,
+        attempts: Arc::default(),
+        network,
+        notifier,
+        turns: Arc::default(),
+        answers: Arc::default(),
+        looks: Arc::default(),
+    };
     let document = document(&operations()).to_json().expect("a document is plain data");
     let document = Bytes::from(document);
     let document = get(move || std::future::ready(([(CONTENT_TYPE, JSON)], document.clone())));
     let paths = by_path(routes(), &api);
     let router = dashboard::router().route(&format!("{API_ROOT}/openapi.json"), document);
+    // Where every monitor looks for it.
+    let metrics = paths.get(METRICS).cloned();
+    let router = metrics.into_iter().fold(router, |router, it| router.route(METRICS, it));
     paths
         .into_iter()
         .fold(router, |router, (path, methods)| router.route(&format!("{API_ROOT}{path}"), methods))

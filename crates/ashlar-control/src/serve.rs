@@ -2,7 +2,8 @@
 //! TLS.
 //!
 //! Whoever has not said yet who they are may take little: a connection has a place of a bounded
-//! number, a time in which its head has to be there, and one for its handshake.
+//! number (`places`), a time in which its head has to be there, one for its handshake, and one in
+//! which answers have to be taken (`deadline`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,21 +12,27 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Extension;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::access::Entrance;
+use crate::error::{ApiError, ErrorCode, PROBLEM_JSON, Problem};
 use crate::listen::{Renewable, Socket};
 use crate::secure::Identity;
+use deadline::Deadline;
+use places::{NetworkPlaces, SocketPlaces};
 
-/// Connections at a time, of each way to come.
-const CONNECTIONS_MAX: usize = 512;
+mod deadline;
+mod places;
+
 /// How long a connection may take for the head of a request, and be silent between two.
 const HEAD_WAIT: Duration = Duration::from_secs(30);
 /// How long a handshake may take.
@@ -38,7 +45,28 @@ const ERROR_PAUSE: Duration = Duration::from_millis(100);
 /// What listens on the network.
 pub struct Network {
     listeners: Vec<TcpListener>,
-    identity: Identity,
+    identity: SharedIdentity,
+}
+
+/// Who the daemon is to those who come from now on. Clones are the same.
+#[derive(Clone)]
+pub struct SharedIdentity(Arc<Mutex<Identity>>);
+
+impl SharedIdentity {
+    /// That one until there is another.
+    pub fn new(identity: Identity) -> Self {
+        SharedIdentity(Arc::new(Mutex::new(identity)))
+    }
+
+    /// It is that one from now on. Connections that are there stay as they are.
+    pub fn replace(&self, identity: Identity) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = identity;
+    }
+
+    /// The one that counts.
+    pub fn get(&self) -> Identity {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Where the API is served by the network, for those who ask.
@@ -50,14 +78,30 @@ pub struct NetworkFacts {
     pub fingerprint: Option<String>,
 }
 
+/// The same, which may come later or change. Clones are the same.
+#[derive(Clone, Default)]
+pub struct SharedFacts(Arc<Mutex<NetworkFacts>>);
+
+impl SharedFacts {
+    /// It is that from now on.
+    pub fn set(&self, facts: NetworkFacts) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = facts;
+    }
+
+    /// What holds now.
+    pub fn get(&self) -> NetworkFacts {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 impl Network {
-    /// Listens at these addresses, as who the daemon is to those who come.
+    /// Listens at these addresses, as who the daemon is to those who come. All or none.
     ///
     /// # Errors
     /// The address that cannot be listened at, and why.
     pub async fn bind(
         addresses: &[SocketAddr],
-        identity: Identity,
+        identity: SharedIdentity,
     ) -> Result<Self, (SocketAddr, io::Error)> {
         let mut listeners = Vec::new();
         for address in addresses {
@@ -70,24 +114,24 @@ impl Network {
     /// Where it listens, with the ports that the kernel has chosen.
     pub fn facts(&self) -> NetworkFacts {
         let addresses = self.listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
-        NetworkFacts { addresses, fingerprint: Some(self.identity.fingerprint().to_owned()) }
+        NetworkFacts { addresses, fingerprint: Some(self.identity.get().fingerprint().to_owned()) }
     }
 }
 
-/// Serves `router` to those who come by the socket, and by the `network` where there is one, until
-/// `stop` ends and the requests under way are answered. Each socket that `renewed` brings takes the
-/// place of the one before.
+/// Serves `router` to those who come by the socket, and by the network that `networks` brings,
+/// until `stop` ends and the requests under way are answered. Each socket that `renewed` brings
+/// takes the place of the one before.
 pub async fn serve(
     socket: Socket,
     renewed: mpsc::Receiver<Socket>,
-    network: Option<Network>,
+    networks: mpsc::Receiver<Network>,
     router: Router,
     stop: impl Future<Output = ()>,
 ) {
     let ending = Mutex::new(Some(GracefulShutdown::new()));
     let connections = Arc::new(Connections { router, ending });
     let by_socket = of_socket(Renewable::new(socket, renewed), connections.clone());
-    let by_network = of_network(network, connections.clone());
+    let by_network = of_network(networks, connections.clone());
     tokio::select! {
         () = by_socket => {}
         () = by_network => {}
@@ -117,7 +161,10 @@ impl Connections {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_WAIT)
             .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+            .serve_connection(
+                TokioIo::new(Deadline::new(stream)),
+                TowerToHyperService::new(router),
+            );
         let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = ending.as_ref().map(|ending| ending.watch(connection));
         drop(ending);
@@ -131,48 +178,72 @@ impl Connections {
 }
 
 async fn of_socket(mut socket: Renewable, connections: Arc<Connections>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = SocketPlaces::new();
     loop {
-        let place = next_place(&places).await;
+        places.has_some().await;
         match socket.accept().await {
-            Ok((stream, entrance)) => {
-                let served = connections.serve(stream, entrance);
-                tokio::spawn(async move {
-                    served.await;
-                    drop(place);
-                });
-            }
+            Ok((stream, entrance)) => match places.take(entrance.is_of_owner()) {
+                Some(place) => {
+                    let served = connections.serve(stream, entrance);
+                    tokio::spawn(async move {
+                        served.await;
+                        drop(place);
+                    });
+                }
+                None => refuse(&stream),
+            },
             Err(error) => pause_after(&error).await,
         }
     }
 }
 
-/// Never ends, where there is no network as well.
-async fn of_network(network: Option<Network>, connections: Arc<Connections>) {
-    let Some(Network { listeners, identity }) = network else {
-        return std::future::pending().await;
-    };
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let all = listeners.into_iter().map(|listener| {
-        let (identity, connections) = (identity.clone(), connections.clone());
-        of_listener(listener, identity, places.clone(), connections)
-    });
-    futures_util::future::join_all(all).await;
-    std::future::pending().await
+/// Says to a client for whom there is no place that there is none, as far as that takes no time.
+fn refuse(stream: &UnixStream) {
+    let why = "so many clients are connected that there is no place for one more";
+    let error = ApiError::new(ErrorCode::TooManyClients, why)
+        .with_hint("end some of them; root has places of its own");
+    let problem = serde_json::to_string(&Problem::from(error)).expect("it is plain data");
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {PROBLEM_JSON}\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{problem}",
+        problem.len()
+    );
+    let _ = stream.try_write(answer.as_bytes());
+}
+
+/// Never ends, where no network comes as well.
+async fn of_network(mut networks: mpsc::Receiver<Network>, connections: Arc<Connections>) {
+    let places = NetworkPlaces::new();
+    let mut serving = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            Some(Network { listeners, identity }) = networks.recv() => {
+                serving.extend(listeners.into_iter().map(|listener| {
+                    of_listener(listener, identity.clone(), places.clone(), connections.clone())
+                }));
+            }
+            Some(()) = serving.next() => {}
+            else => return std::future::pending().await,
+        }
+    }
 }
 
 async fn of_listener(
     listener: TcpListener,
-    identity: Identity,
-    places: Arc<Semaphore>,
+    identity: SharedIdentity,
+    places: NetworkPlaces,
     connections: Arc<Connections>,
 ) {
     loop {
-        let place = next_place(&places).await;
+        let place = places.next().await;
         match listener.accept().await {
             Ok((stream, address)) => {
+                let Some(place) = places.give(place, address.ip()) else {
+                    tracing::debug!(%address, "it has as many connections as one may have");
+                    continue;
+                };
                 let entrance = Entrance::Network(address);
-                let (identity, connections) = (identity.clone(), connections.clone());
+                let (identity, connections) = (identity.get(), connections.clone());
                 tokio::spawn(async move {
                     if let Some(served) = secured(stream, &identity, entrance, connections).await {
                         served.await;
@@ -201,10 +272,6 @@ async fn secured(
     let stream = stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed"));
     let connections = weak.upgrade()?;
     stream.ok().map(|stream| connections.serve(stream, entrance))
-}
-
-async fn next_place(places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-    places.clone().acquire_owned().await.expect("nobody closes it")
 }
 
 async fn pause_after(error: &io::Error) {

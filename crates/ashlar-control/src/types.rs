@@ -6,31 +6,53 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 mod accounts;
+mod alerts;
 mod audit;
 mod drives;
 mod erase;
 mod events;
 mod health;
+mod hosts;
+mod importable;
 mod iostat;
+mod jobs;
+mod pool_parts;
 mod pools;
+mod process;
+mod qos;
+mod receivers;
 mod scrub;
 mod trim;
 mod verify;
+mod words;
 
 pub use accounts::{AddKey, CreateToken, Key, NewToken, Session, Token};
+pub use alerts::Alert;
 pub use audit::{AuditEntry, Deed};
 pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
 pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
+pub use hosts::NameHosts;
+pub use importable::{FindPools, ImportablePool};
 pub use iostat::{
     IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
     LatencyFigures, SizedLatency,
 };
-pub use pools::{AfterLoss, ImportPool, Obstacle, PoolCounters, Progress, RenamePool, SetCapacity};
+pub use jobs::{Job, JobKind};
+pub use pool_parts::{
+    AfterLoss, Obstacle, PoolCounters, PoolJobs, PoolSettings, PoolSpace, Progress,
+};
+pub use pools::{ImportPool, RenamePool, SetCapacity};
+pub use process::{ProcessFigures, ThreadFigures};
+pub use qos::{
+    ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosLimits, QosPolicy, SetLimits, VolumeQos,
+};
+pub use receivers::{Receiver, ReceiverTest};
 pub use scrub::{SCRUB_INTERVAL_SECONDS_MAX, Scrub, ScrubbedDrive};
 pub use trim::Trim;
 pub use verify::{VerifiedFigure, Verify};
+pub use words::{DRIVE_STATES, POOL_STATES};
 
 /// The daemon's version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -67,6 +89,8 @@ pub struct Status {
     /// What the daemon cannot remember over its next start: each with the reason, what that means,
     /// and the way out.
     pub warnings: Vec<String>,
+    /// What is not well now, the worst first. Empty: all is well.
+    pub alerts: Vec<Alert>,
     /// All pools, those that could not be opened included.
     pub pools: Vec<Pool>,
     /// All volumes.
@@ -86,7 +110,8 @@ pub struct Portal {
     pub kind: String,
 }
 
-/// A pool and its figures, which are null while it is `opening` or `unavailable`.
+/// A pool. What is known of it while it is open is null as a whole while it is `opening` or
+/// `unavailable`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Pool {
     /// Its name.
@@ -96,84 +121,30 @@ pub struct Pool {
     /// 0, 1, 1x3, 5, 6, 7.3 or N+M.
     pub level: Option<String>,
     /// How it is: `online`, `degraded` (something lacks redundancy that a lost drive held) with
-    /// `rebuilding` (that is being restored) or `need-rebuild` (it is not: `rebuild.obstacle` or
-    /// `problem` says why), `rebalancing`, `scrubbing`, `trimming` (the drives are told which space
-    /// is free, by request), `evacuating` (what lives on a drive that is
-    /// to be removed goes to others), `reduced` (all is safe, on fewer drives than it had),
-    /// `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too few
-    /// drives say now whose it is: reads and writes wait), `nearly-full` (what may live is used to
-    /// `warn_percent`), `throttled` (to `throttle_percent`: hosts write slower), `short-for-loss`
-    /// (if one more drive were lost, new data would be refused for lack of room: see `after_loss`),
-    /// `full` (writes were refused for lack of room, and would be
-    /// still), `out-of-room` (the file system under a file-backed drive is full: writes are
+    /// `rebuilding` (that is being restored) or `need-rebuild` (it is not:
+    /// `jobs.rebuild.obstacle` or `problem` says why), `rebalancing`, `scrubbing`, `trimming`
+    /// (the drives are told which space is free, by request), `evacuating` (what lives on a drive
+    /// that is to be removed goes to others), `reduced` (all is safe, on fewer drives than it
+    /// had), `read-only`, `taken` (by another machine that reaches its drives), `uncertain` (too
+    /// few drives say now whose it is: reads and writes wait), `nearly-full` (what may live is
+    /// used to `settings.warn_percent`), `throttled` (to `settings.throttle_percent`: hosts write
+    /// slower), `short-for-loss` (if one more drive were lost, new data would be refused for lack
+    /// of room: see `space.after_loss`), `full` (writes were refused for lack of room, and would
+    /// be still), `out-of-room` (the file system under a file-backed drive is full: writes are
     /// refused), `opening` (its drives are looked for or read), `unavailable`, `volatile`.
     pub states: Vec<String>,
     /// Why it is read-only, taken, uncertain or unavailable, or what its opening waits for.
     pub problem: Option<String>,
     /// Things to know that are not errors.
     pub notes: Vec<String>,
-    /// Live data and maps after compression, before redundancy. May be too high for a while, never
-    /// too low.
-    pub physical_used_bytes: Option<u64>,
-    /// Blocks of its volumes that hold data.
-    pub logical_used_bytes: Option<u64>,
-    /// What volumes are promised: their sizes.
-    pub promised_bytes: Option<u64>,
-    /// What volumes may be promised: see `overcommit`. Never less than `provisioned_bytes`.
-    pub formatted_bytes: Option<u64>,
-    /// That over `provisioned_bytes`.
-    pub formatted_ratio: Option<f64>,
-    /// What holds data of hosts, after redundancy, over-provisioning and reserve.
-    pub provisioned_bytes: Option<u64>,
-    /// What is safe to be formatted, if data go on to compress as what is stored.
-    pub safe_to_format_bytes: Option<u64>,
-    /// Volumes may be promised more than is formatted.
-    pub overcommit: Option<bool>,
-    /// What volumes are promised and hold no data: it was never written, was trimmed or is zeros.
-    /// It takes no room.
-    pub zero_bytes: Option<u64>,
-    /// What the written blocks take after compression.
-    pub stored_bytes: Option<u64>,
-    /// Pages of the maps, and the records of what is stored.
-    pub map_bytes: Option<u64>,
-    /// Parity and copies of all segments.
-    pub parity_bytes: Option<u64>,
-    /// Logical over stored data. Null: nothing is stored.
-    pub compression_ratio: Option<f64>,
-    /// The members' chunks, redundancy included.
-    pub raw_bytes: Option<u64>,
-    /// What is left of that when redundancy is taken off.
-    pub usable_bytes: Option<u64>,
-    /// What of the usable may be live; the rest lets garbage collection work.
-    pub limit_bytes: Option<u64>,
-    /// Written, no longer live, not reclaimed yet.
-    pub garbage_bytes: Option<u64>,
-    /// Room in segments that can be placed now.
-    pub free_bytes: Option<u64>,
-    /// Chunks of the members that no segment has, redundancy included.
-    pub free_raw_bytes: Option<u64>,
-    /// Compressed data that can surely be written now; 0 where nothing can be, as while it is
-    /// `read-only` or `out-of-room`. While it is `full`, writes of less than that still fit.
-    pub safe_to_write_bytes: Option<u64>,
-    /// What hosts can surely write now, whatever it is: noise is stored as it is.
-    pub safe_noise_bytes: Option<u64>,
-    /// What hosts can write now if it compresses as what is stored. Null: nothing is stored.
-    pub safe_alike_bytes: Option<u64>,
-    /// Seconds until it is full at the last hour's rate. Null: nobody can say, it does not grow, or
-    /// that is months away.
-    pub full_in_seconds: Option<u64>,
-    /// What would be if one more drive were lost. Null: no drive takes data.
-    pub after_loss: Option<AfterLoss>,
-    /// What an operator may let hosts have beyond the limit when the pool is full; 0 once that is
-    /// released.
-    pub reserve_bytes: Option<u64>,
-    /// The reserve has been released, and is a part of the limit until so much is free again.
-    pub reserve_released: Option<bool>,
-    /// Some or all new data is refused for lack of space: from the first refusal until what was
-    /// refused fits.
-    pub out_of_space: Option<bool>,
-    /// Memory of the map.
-    pub map_memory_bytes: Option<u64>,
+    /// Its room. Null: it is not open.
+    pub space: Option<PoolSpace>,
+    /// What an operator has chosen for it. Null: it is not open.
+    pub settings: Option<PoolSettings>,
+    /// What has happened since it was opened. Null: it is not open.
+    pub counters: Option<PoolCounters>,
+    /// What is done in the background. Null: it is not open.
+    pub jobs: Option<PoolJobs>,
     /// Its members.
     pub drives: Vec<PoolDrive>,
     /// Drives that the pool takes for those that it loses, in their order.
@@ -181,44 +152,6 @@ pub struct Pool {
     /// Drives that are no members and that the daemon has open still, as they are named: those that
     /// were removed, for a moment.
     pub parting: Vec<String>,
-    /// How far the rebuild of what was on lost drives is; null if nothing is to be restored.
-    pub rebuild: Option<Progress>,
-    /// How far it is that what lives is spread over all drives; null if nobody has asked for that,
-    /// or it is done.
-    pub rebalance: Option<Progress>,
-    /// The scrub that is under way, or else the last one; null if there was none.
-    pub scrub: Option<Scrub>,
-    /// The trim that goes on, or else the last one since the daemon was started; null if there was
-    /// none.
-    pub trim: Option<Trim>,
-    /// The proof of the ledger that goes on, or else the last one since the daemon was started;
-    /// null if there was none.
-    pub verify: Option<Verify>,
-    /// Part of the time that rebuilds and rebalances may have, in percent.
-    pub recon_prio_percent: Option<u8>,
-    /// Instead of that, the time within which 99 of 100 answers to hosts are to come while there is
-    /// one, in microseconds; 0: `recon_prio_percent` counts.
-    pub recon_p99_us: Option<u64>,
-    /// Part of the time that scrubs may have, in percent.
-    pub scrub_prio_percent: Option<u8>,
-    /// Seconds from the end of one scrub to the next; 0: only on demand.
-    pub scrub_interval_seconds: Option<u64>,
-    /// Refused reads and wrong answers of a drive within ten minutes for which it is given up,
-    /// where redundancy allows; 0: never.
-    pub fault_threshold: Option<u32>,
-    /// Seconds for which a drive may give no answer at all before it is given up, where redundancy
-    /// allows; 0: for ever.
-    pub io_timeout_seconds: Option<u64>,
-    /// Drives are told of space as it becomes free.
-    pub autotrim: Option<bool>,
-    /// How far what may live is used, in percent, when the pool is `nearly-full`.
-    pub warn_percent: Option<u8>,
-    /// The same when hosts begin to write slower.
-    pub throttle_percent: Option<u8>,
-    /// The same when new data is refused.
-    pub stop_percent: Option<u8>,
-    /// What has happened since it was opened.
-    pub counters: Option<PoolCounters>,
 }
 
 /// A member of a pool.
@@ -325,6 +258,8 @@ pub struct Volume {
     pub write_protected: bool,
     /// The largest write that hosts are told is atomic; 0: they are told of none.
     pub atomic_write_bytes: u64,
+    /// What it may take of its pool.
+    pub qos: VolumeQos,
     /// When it was made: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -475,17 +410,10 @@ pub struct ChangeVolume {
     /// more than the pool writes as one; 0: they are told of none.
     #[serde(default)]
     pub atomic_write_bytes: Option<u64>,
-}
-
-/// Hosts to allow or deny.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NameHosts {
-    /// NQNs; `any` for every host, as one that was allowed; to deny also `all`, for every host.
-    pub hosts: Vec<String>,
-    /// To allow: these hosts alone, whoever might see it before.
+    /// The policy of its pool that counts for it; `none`: it is not limited; `default`: what counts
+    /// for volumes of which nothing is said.
     #[serde(default)]
-    pub only: bool,
+    pub qos: Option<String>,
 }
 
 #[cfg(test)]

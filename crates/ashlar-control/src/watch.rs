@@ -4,27 +4,34 @@
 //! So no part of the node has to tell anything. What begins and ends between two looks is not seen,
 //! only what has become of it; each change by the API is followed by a look, and so is each
 //! question for events. What clients ask for is told as well, done or refused (`changes`). Hosts
-//! are the exception: the node counts how often each has connected and gone, so that one that came
-//! and went in between is told of, too.
+//! are the exception: the node tells of each that connects or goes when it does (`visits`), so that
+//! one that came and went between two looks is there, with the reason.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
 use crate::audit::AuditLog;
 use crate::events::{EventKind, EventLog};
-use crate::node_api::{HostVisits, NodeApi, SharedHostNqn, Warning};
-use crate::types::{Deed, Happening, Host, Pool, Severity};
+use crate::log::Keeping;
+use crate::node_api::{NodeApi, SharedHostNqn, Warning};
+use crate::types::{Deed, Happening, Pool, Severity};
 use flood::Flood;
+use visits::Visits;
 
 mod compare;
 mod flood;
+mod visits;
 
 /// How often it looks while somebody follows, and while nobody does.
 const FOLLOWED_INTERVAL: Duration = Duration::from_secs(1);
 const ALONE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// What is kept.
+const EVENTS: &str = "events";
+const AUDIT: &str = "entries of the audit log";
 
 /// Looks at a node.
 pub struct Watcher {
@@ -36,15 +43,15 @@ pub struct Watcher {
     started: Instant,
     seen: Mutex<Seen>,
     changes: std::sync::Mutex<Flood>,
+    visits: std::sync::Mutex<Visits>,
+    /// What those around the node have to warn of, by whom.
+    warnings: std::sync::Mutex<BTreeMap<String, String>>,
 }
 
 /// What a look sees.
 #[derive(Default)]
 struct Seen {
     pools: Vec<Pool>,
-    hosts: Vec<Host>,
-    /// What hosts have done since the look before.
-    visits: Vec<HostVisits>,
     shared_nqns: Vec<SharedHostNqn>,
     warnings: Vec<Warning>,
     /// Rebuilds and evacuations, by the pools' UUIDs.
@@ -93,12 +100,16 @@ impl Watcher {
         let warnings =
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings));
-        let (seen, changes) = (Mutex::default(), Default::default());
-        Watcher { node_api, log, audit, started: Instant::now(), seen, changes }
+        let (seen, changes, visits, warnings) = Default::default();
+        Watcher { node_api, log, audit, started: Instant::now(), seen, changes, visits, warnings }
     }
 
-    /// Looks for as long as it is polled.
+    /// Looks, and hears of hosts, for as long as it is polled.
     pub async fn run(&self) {
+        futures_util::future::join(self.keep_looking(), self.hear_of_hosts()).await;
+    }
+
+    async fn keep_looking(&self) {
         loop {
             self.look().await;
             let followed = self.log.followers() > 0;
@@ -106,21 +117,72 @@ impl Watcher {
         }
     }
 
+    /// Tells of hosts when they come and go, and of what is not told one by one when that is due.
+    async fn hear_of_hosts(&self) {
+        loop {
+            let due = self.visits().due(Instant::now());
+            let longest = due.unwrap_or(Duration::MAX);
+            let _ = tokio::time::timeout(longest, self.node_api.host_visits_have_come()).await;
+            self.tell_visits();
+        }
+    }
+
+    fn visits(&self) -> MutexGuard<'_, Visits> {
+        self.visits.lock().expect("no holder of the lock panics")
+    }
+
+    /// Tells of the hosts that have come and gone until now.
+    fn tell_visits(&self) {
+        // Held until they are in the log: another one that takes them comes after these.
+        let mut visits = self.visits();
+        let taken = self.node_api.take_host_visits();
+        self.log.add_of(visits.tell(Instant::now(), taken));
+    }
+
     /// Looks once: what has changed by now is in the log then. A node that does not answer has
     /// changed nothing.
     pub async fn look(&self) {
         self.tell_untold_changes();
+        self.tell_visits();
         let mut seen = self.seen.lock().await;
         let Ok(pools) = self.node_api.pools().await else { return };
-        let Ok(hosts) = self.node_api.hosts().await else { return };
-        let visits = self.node_api.take_host_visits();
         let shared_nqns = self.node_api.shared_host_nqns();
         let warnings = self.node_api.warnings();
         let at = self.started.elapsed();
-        let mut now = Seen { pools, hosts, visits, shared_nqns, warnings, at, ..Seen::default() };
+        let mut now = Seen { pools, shared_nqns, warnings, at, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         self.tell_what_is_not_kept();
         *seen = now;
+    }
+
+    /// Tells of something that has happened around the node.
+    pub fn tell(&self, happening: Happening) {
+        self.log.add([happening]);
+    }
+
+    /// What `who` has to warn of from now on, beside what the node has; nothing: all is well.
+    pub fn warn(&self, who: &str, of: Option<String>) {
+        let mut warnings = self.warnings.lock().expect("no holder of the lock panics");
+        match of {
+            Some(of) => drop(warnings.insert(who.to_owned(), of)),
+            None => drop(warnings.remove(who)),
+        }
+    }
+
+    /// What there is to warn of beside what the node has.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warn = |what: &str, failure: Option<(String, u64)>| {
+            failure.map(|(why, lost)| {
+                let lost = match lost {
+                    0 => "they are written once it can be".to_owned(),
+                    lost => format!("{lost} are in no log on disk"),
+                };
+                format!("{what} are not written down, and are lost with the daemon: {why}; {lost}")
+            })
+        };
+        let of_logs = [warn(EVENTS, self.log.failure()), warn(AUDIT, self.audit.failure())];
+        let warnings = self.warnings.lock().expect("no holder of the lock panics");
+        of_logs.into_iter().flatten().chain(warnings.values().cloned()).collect()
     }
 
     /// Writes down what a client has asked for, and tells of it, unless there are too many: those
@@ -136,13 +198,14 @@ impl Watcher {
     }
 
     fn tell_what_is_not_kept(&self) {
-        let tell = |kind, what, why: Option<String>| {
-            let message = format!("{what} are not written down");
-            why.map(|why| Happening::new(Severity::Warning, kind, message).because(Some(&why)))
-        };
-        let events = tell(EventKind::EventsNotKept, "events", self.log.take_failure());
-        let audit = self.audit.take_failure();
-        let audit = tell(EventKind::AuditNotKept, "entries of the audit log", audit);
+        let events = self
+            .log
+            .take_change()
+            .map(|it| kept(it, EVENTS, (EventKind::EventsNotKept, EventKind::EventsKept)));
+        let audit = self
+            .audit
+            .take_change()
+            .map(|it| kept(it, AUDIT, (EventKind::AuditNotKept, EventKind::AuditKept)));
         self.log.add(events.into_iter().chain(audit));
     }
 
@@ -156,13 +219,37 @@ impl Watcher {
         }
     }
 
-    /// The daemon ends: so do those that follow.
-    pub fn end(&self) {
+    /// The daemon is about to end.
+    pub fn tell_end(&self) {
         self.log.add([Happening::new(
             Severity::Info,
             EventKind::DaemonStopping,
             "the daemon is stopping",
         )]);
+    }
+
+    /// No host is served any more. There will be no more events: those that follow end.
+    pub fn end(&self) {
+        self.tell_visits();
+        self.log.add_of(self.visits().end());
         self.log.end();
+    }
+}
+
+/// That entries are kept or not, by one of the two kinds.
+fn kept(keeping: Keeping, what: &str, (not, again): (EventKind, EventKind)) -> Happening {
+    match keeping {
+        Keeping::Not(why) => {
+            let message = format!("{what} are not written down");
+            Happening::new(Severity::Warning, not, message).because(Some(&why))
+        }
+        Keeping::Again { lost: 0 } => {
+            let message = format!("{what} are written down again, and none is missing");
+            Happening::new(Severity::Info, again, message)
+        }
+        Keeping::Again { lost } => {
+            let message = format!("{what} are written down again; {lost} are missing");
+            Happening::new(Severity::Warning, again, message)
+        }
     }
 }

@@ -192,6 +192,8 @@ pub struct Catalog {
     pub next_dictionary: DictionaryNumber,
     /// What an operator has chosen.
     pub settings: Settings,
+    /// What those above the store keep with the pool: its policies. Bytes to the store.
+    pub attributes: Bytes,
     /// The last scrub.
     pub scrub: ScrubRecord,
     /// The scrub that goes on.

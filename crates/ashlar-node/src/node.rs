@@ -6,10 +6,12 @@ use std::time::Duration;
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Compression, NewPool, OpenPolicy, Options, WantedCapacity};
+use ashlar_volume::qos::{Policy, PolicyChange};
 use ashlar_volume::{
     AccessChange, AtomicWrites, DriveErase, DriveReading, DriveReport, Given, Gone, HeldDrive,
-    KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order, PoolActivity,
-    PoolRecord, PoolReport, Removal, Scope, SettingsChange, Table, VolumeName, VolumeReport,
+    KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order, PoliciesReport,
+    PoolActivity, PoolRecord, PoolReport, QosChoice, Removal, Scope, SettingsChange, Table,
+    VolumeName, VolumeReport,
 };
 use futures_util::future::BoxFuture;
 
@@ -48,6 +50,17 @@ asked_of_the_node! {
     fn activity(scope: Scope) -> Result<Vec<PoolActivity>, Gone>;
     fn volume_measured(volume: VolumeUuid) -> Result<Measured, Gone>;
     fn drive_measured(pool: &'a str, drive: String) -> Result<Option<Measured>, NodeError>;
+
+    fn policies() -> Result<Vec<PoliciesReport>, Gone>;
+    fn create_policy(pool: &'a str, name: String, policy: Policy) -> Result<PoliciesReport, NodeError>;
+    fn change_policy(
+        pool: &'a str, name: String, change: PolicyChange
+    ) -> Result<PoliciesReport, NodeError>;
+    fn delete_policy(pool: &'a str, name: String) -> Result<PoliciesReport, NodeError>;
+    fn set_default_policy(pool: &'a str, name: Option<String>) -> Result<PoliciesReport, NodeError>;
+    fn set_volume_qos(
+        pool: &'a str, name: String, choice: QosChoice
+    ) -> Result<VolumeReport, NodeError>;
 
     fn create_pool(new: NewPool, drives: Vec<String>, force: bool) -> Result<PoolRecord, NodeError>;
     fn open_pool(

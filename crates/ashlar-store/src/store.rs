@@ -188,6 +188,25 @@ impl<W: World> Store<W> {
         self.pool.checkpoint_now().await
     }
 
+    /// What those above the store keep with the pool.
+    pub fn pool_attributes(&self) -> Bytes {
+        self.pool.catalog.borrow().attributes.clone()
+    }
+
+    /// Changes that. Durable when it returns; after an error it is as it was, unless the pool has
+    /// halted.
+    pub async fn set_pool_attributes(&self, attributes: Bytes) -> Result<(), IoError> {
+        check_attributes(&attributes)?;
+        self.pool.halt.check()?;
+        self.pool.admit_request(Request::Change)?;
+        let before = std::mem::replace(&mut self.pool.catalog.borrow_mut().attributes, attributes);
+        let done = self.pool.checkpoint_now().await;
+        if done.is_err() {
+            self.pool.catalog.borrow_mut().attributes = before;
+        }
+        done
+    }
+
     /// Changes what is kept with a volume. Durable when it returns.
     pub async fn set_attributes(&self, id: VolumeId, attributes: Bytes) -> Result<(), IoError> {
         check_attributes(&attributes)?;

@@ -25,7 +25,7 @@
 //! | `status` | what a cause of the volume's is to a host: pure |
 //! | `traffic` | what was transferred, counted |
 //! | `shared_nqn` | names that two hosts use at once: pure |
-//! | `visits` | how often hosts have connected and gone, counted |
+//! | `visits` | hosts that connect and go, each told with its reason, and counted |
 //! | `told` | what the log is told of only now and then |
 
 mod admin;
@@ -65,4 +65,4 @@ pub use portal::{BindError, Portal, PortalKind};
 pub use registry::{ConnectedHost, HostId};
 pub use shared_nqn::SharedNqn;
 pub use target::{Service, Target, TargetConfig};
-pub use visits::{HostVisits, VISITING_HOSTS_MAX, VisitTotals};
+pub use visits::{TakenVisits, VISITS_QUEUED_MAX, Visit, VisitEnd, VisitEndReason, VisitTotals};

@@ -7,6 +7,8 @@ use ashlar_block::latency::{Activity, Latencies};
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::Usage;
 
+use crate::qos::Delays;
+
 /// Of what somebody wants to know.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scope {
@@ -89,6 +91,8 @@ pub struct VolumeActivity {
     pub usage: Usage,
     /// Commands of hosts, over all reactors.
     pub activity: Activity,
+    /// What its limits have held up.
+    pub delays: Delays,
 }
 
 impl VolumeActivity {

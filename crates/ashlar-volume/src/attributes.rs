@@ -9,6 +9,8 @@ use ashlar_store::format::fields::{CRITICAL, FieldsError, Kept, put_field, put_k
 use crate::atomic::AtomicWrites;
 use crate::door::{AccessList, HostNqn, Nsid};
 use crate::name::VolumeName;
+use crate::qos::VolumeQos;
+use crate::qos::codec::{put_policy, take_own};
 
 const WHAT: &str = "volume's attributes";
 
@@ -30,6 +32,8 @@ pub const HOSTS_MAX: usize = 256;
 /// | 9 | 4 | most bytes that hosts are told are atomic, 0 for none; absent: all that are |
 /// | 10, critical | 1 | an erase goes on, nothing is read before its end: 1 wipe, 2 Sanitize |
 /// | 11 | 1 | 1: the last Sanitize of it is done |
+/// | 12 | 0 … 64 | name of its policy, empty for none; absent with 13: the default of its pool |
+/// | 13 | … | a policy of its own, as the pool's are (`qos/codec.rs`) |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attributes {
     /// Unique in its pool.
@@ -52,8 +56,12 @@ pub struct Attributes {
     pub erase: Option<EraseKind>,
     /// A host has had it sanitized.
     pub is_sanitized: bool,
+    /// What an operator has said of what it may take.
+    pub qos: VolumeQos,
     /// What a newer version has added.
     pub kept: Kept,
+    /// What a newer version has added to a policy of its own.
+    pub qos_kept: Kept,
 }
 
 /// Who must not pass over it: who does not know it would serve what is to be gone.
@@ -82,6 +90,8 @@ struct Read {
     atomic: AtomicWrites,
     erase: Option<EraseKind>,
     is_sanitized: bool,
+    qos: VolumeQos,
+    qos_kept: Kept,
 }
 
 impl Attributes {
@@ -109,8 +119,22 @@ impl Attributes {
         if self.is_sanitized {
             put_field(&mut w, 11, |w| w.u8(1));
         }
+        self.put_qos(&mut w);
         put_kept(&mut w, &self.kept);
         w.0
+    }
+
+    fn put_qos(&self, w: &mut Writer) {
+        match &self.qos {
+            VolumeQos::PoolDefault => {}
+            VolumeQos::Unlimited => put_field(w, 12, |w| w),
+            VolumeQos::Named(name) => put_field(w, 12, |w| w.bytes(name.as_bytes())),
+            VolumeQos::Own(policy) => put_field(w, 13, |w| {
+                put_policy(w, policy);
+                put_kept(w, &self.qos_kept);
+                w
+            }),
+        }
     }
 
     /// The attributes that `bytes` hold. Whatever they hold, this returns.
@@ -137,7 +161,9 @@ impl Attributes {
             atomic: read.atomic,
             erase: read.erase,
             is_sanitized: read.is_sanitized,
+            qos: read.qos,
             kept,
+            qos_kept: read.qos_kept,
         })
     }
 }
@@ -165,6 +191,18 @@ impl Read {
                 self.erase = Some(kinds[usize::from(one_of(r, &[1, 2])?) - 1]);
             }
             11 => self.is_sanitized = one_of(r, &[0, 1])? == 1,
+            12 => {
+                let name = text(r)?;
+                self.qos = match name {
+                    "" => VolumeQos::Unlimited,
+                    name => VolumeQos::Named(name.to_owned()),
+                };
+            }
+            13 => match take_own(r.bytes(r.rest().len())?)? {
+                Some((policy, kept)) => (self.qos, self.qos_kept) = (VolumeQos::Own(policy), kept),
+                // It is kept as a field that nobody knows.
+                None => return Ok(false),
+            },
             _ => return Ok(false),
         }
         Ok(true)

@@ -256,6 +256,20 @@ pub trait VolumeIo: Clone + 'static {
         None
     }
 
+    /// Lets a command of a host begin, if nothing holds it up: whether it may. A front end asks
+    /// before the command takes memory or data of its host, and then, where it may not,
+    /// [`VolumeIo::admit`].
+    fn try_admit(&self, kind: OpKind, bytes: u64) -> bool {
+        let _ = (kind, bytes);
+        true
+    }
+
+    /// The same, and returns once it may begin. Whoever drops this has asked for nothing.
+    fn admit(&self, kind: OpKind, bytes: u64) -> impl Future<Output = ()> {
+        let _ = (kind, bytes);
+        std::future::ready(())
+    }
+
     /// The bytes at `offset`; what was never written or is deallocated reads as zeros. Memory:
     /// none, but what it returns is a buffer of its blocks.
     fn read(&self, offset: u64, bytes: usize) -> impl Future<Output = Result<AlignedBuf, IoError>>;

@@ -8,6 +8,7 @@ use ashlar_store::{
 
 use crate::attributes::HOSTS_MAX;
 use crate::dispatcher::Gone;
+use crate::qos::QosError;
 
 /// Why something that an administrator asked for was not done. Nothing has changed then, unless the
 /// variant says so.
@@ -335,6 +336,9 @@ pub enum NodeError {
         "a volume's access list has room for {HOSTS_MAX} hosts: allow `any`, or deny some hosts first"
     )]
     TooManyHosts,
+    /// A policy cannot be so.
+    #[error(transparent)]
+    Qos(#[from] QosError),
     /// The store could not do it.
     #[error("{0}")]
     Io(#[from] IoError),

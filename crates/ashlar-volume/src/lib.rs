@@ -10,6 +10,7 @@
 //! | `fuse` | what ends a pool whose work has panicked, and nothing else |
 //! | `table` | the namespaces of the node, shared by its reactors |
 //! | `node` | the node for the control plane; `node_door` for front ends |
+//! | `qos` | what volumes may take of their pool, and what holds them to it |
 //! | `activity` | what goes on in pools, volumes and drives, and how long that takes |
 //! | `drive_provider`, `dispatcher` | from outside: drives, a way between reactors |
 //!
@@ -31,6 +32,7 @@ mod name;
 mod node;
 mod node_door;
 pub mod plain_door;
+pub mod qos;
 mod ranges;
 mod reactor_pools;
 mod report;
@@ -57,8 +59,8 @@ pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use reactor_pools::{
     CreateRequest, DriveErase, DriveReading, EraseMethod, EraseOutcome, Given, KnownPool,
-    NewVolume, OpenRequest, Opening, OpeningStage, ReactorPools, Removal, StoppedPool,
-    check_volume_size,
+    NewVolume, OpenRequest, Opening, OpeningStage, PoliciesReport, PolicyReport, QosChoice,
+    ReactorPools, Removal, StoppedPool, check_volume_size,
 };
 pub use report::{
     DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport,

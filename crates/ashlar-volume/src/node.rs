@@ -3,6 +3,7 @@
 
 pub(crate) mod activity;
 mod members;
+mod qos;
 mod volumes;
 
 use std::future::Future;

@@ -24,6 +24,7 @@ use crate::door::{
 use crate::drive_provider::DriveProvider;
 use crate::fuse::PoolWorld;
 use crate::node::activity::{latency_of, reset};
+use crate::qos::gate::Gate;
 use crate::reactor_pools::{PoolVolume, ReactorPools};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, Row};
@@ -71,7 +72,14 @@ impl<B: DriveProvider, C: Dispatcher<B>> Namespace<B, C> {
 /// A volume of a node: here, or behind a message.
 pub struct NodeVolume<B: DriveProvider, C: Dispatcher<B>> {
     reach: Reach<B, C>,
+    /// What there is of it at this reactor.
+    local: Rc<Local<B::World>>,
+}
+
+/// Who counts what hosts do with a volume by connections of a reactor, and who waits there.
+struct Local<W> {
     meter: Rc<Meter>,
+    gate: Rc<Gate<W>>,
 }
 
 enum Reach<B: DriveProvider, C: Dispatcher<B>> {
@@ -88,7 +96,7 @@ impl<B: DriveProvider, C: Dispatcher<B>> Clone for NodeVolume<B, C> {
             Reach::There(dispatcher, place) => Reach::There(dispatcher.clone(), *place),
             Reach::Nowhere => Reach::Nowhere,
         };
-        NodeVolume { reach, meter: self.meter.clone() }
+        NodeVolume { reach, local: self.local.clone() }
     }
 }
 
@@ -121,7 +129,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
             Reach::There(dispatcher.clone(), row.place)
         };
         let (info, used_bytes) = (RefCell::new(row.info.clone()), row.used_bytes.clone());
-        let volume = NodeVolume { reach, meter: home.meter(row.info.uuid) };
+        let (meter, gate) = (home.meter(row.info.uuid), home.gate(row.info.uuid, &row.throttle));
+        let volume = NodeVolume { reach, local: Rc::new(Local { meter, gate }) };
         Namespace { info, used_bytes, place: row.place, volume }
     }
 
@@ -324,7 +333,15 @@ where
 
 impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
     fn meter(&self) -> Option<&Rc<Meter>> {
-        Some(&self.meter)
+        Some(&self.local.meter)
+    }
+
+    fn try_admit(&self, kind: OpKind, bytes: u64) -> bool {
+        self.local.gate.try_pass(kind, bytes)
+    }
+
+    async fn admit(&self, kind: OpKind, bytes: u64) {
+        self.local.gate.pass(kind, bytes).await;
     }
 
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {

@@ -15,12 +15,15 @@ use futures_util::lock::{Mutex, MutexGuard};
 use crate::drive_provider::{DriveFacts, DriveProvider, ProvidedDrive};
 use crate::error::NodeError;
 use crate::fuse::PoolWorld;
+use crate::qos::fair::FairShare;
+use crate::qos::gate::Gate;
 use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::store_volume::{Erasing, StoreVolume};
 use crate::table::{Place, ReactorIndex, Row, Table};
 use destroy::Erases;
 use notes::Notes;
 use open_volume::OpenVolume;
+use qos::Policies;
 use volumes::namespace_info;
 
 mod activity;
@@ -33,6 +36,7 @@ mod notes;
 mod open;
 mod open_volume;
 mod opening;
+mod qos;
 mod rejoin;
 mod reports;
 mod room;
@@ -44,6 +48,7 @@ pub use create::{CreateRequest, DriveReading};
 pub use destroy::{DriveErase, EraseMethod, EraseOutcome};
 pub use open::{Given, KnownPool, OpenRequest};
 pub use opening::{Opening, OpeningStage};
+pub use qos::{PoliciesReport, PolicyReport, QosChoice};
 pub use stopped::StoppedPool;
 pub use volumes::{NewVolume, check_volume_size};
 
@@ -51,6 +56,9 @@ pub use volumes::{NewVolume, check_volume_size};
 type PoolStore<B> = Store<PoolWorld<<B as DriveProvider>::World>>;
 /// A volume of it.
 pub(crate) type PoolVolume<B> = StoreVolume<PoolWorld<<B as DriveProvider>::World>>;
+
+/// What its volumes take turns by.
+type PoolFairShare<B> = FairShare<PoolWorld<<B as DriveProvider>::World>>;
 
 /// An erase of it.
 type PoolErasing<B> = Erasing<PoolWorld<<B as DriveProvider>::World>>;
@@ -64,6 +72,8 @@ pub struct ReactorPools<B: DriveProvider> {
     pools: Rc<RefCell<BTreeMap<PoolUuid, Rc<OpenPool<B>>>>>,
     /// What hosts do by connections of this reactor, wherever the volumes live.
     meters: RefCell<BTreeMap<VolumeUuid, Rc<Meter>>>,
+    /// Who of them waits for the limits of a volume.
+    gates: RefCell<BTreeMap<VolumeUuid, Rc<Gate<B::World>>>>,
     /// Drives that are being erased, and the last ones that were.
     erases: Rc<RefCell<Erases>>,
     /// Hears of pools that a fault in Ashlar itself has stopped.
@@ -102,6 +112,9 @@ struct OpenPool<B: DriveProvider> {
     uuid: PoolUuid,
     store: PoolStore<B>,
     opened: Opened,
+    /// Who goes first of its volumes.
+    fair: Rc<PoolFairShare<B>>,
+    policies: RefCell<Policies>,
     drives: RefCell<Vec<PoolDrive<B::Device>>>,
     notes: Notes,
     /// When drives that have failed were first seen to have.
@@ -134,6 +147,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             table,
             pools: Rc::default(),
             meters: RefCell::default(),
+            gates: RefCell::default(),
             erases: Rc::default(),
             told: Rc::new(told),
         })
@@ -330,6 +344,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.is_leaving.set(true);
         pool.fuse().retire();
         let volumes = pool.all_volumes();
+        pool.lift_limits();
         volumes.iter().for_each(|volume| self.table.release(volume.attributes().nsid));
         pool.unless_it_hangs(join_all(volumes.iter().map(|volume| volume.close(Cause::NotReady))))
             .await;
@@ -380,7 +395,12 @@ impl<B: DriveProvider> OpenPool<B> {
 
     fn row(&self, home: ReactorIndex, open: &OpenVolume<B>) -> Row {
         let place = Place { home, pool: self.uuid, volume: open.volume.id() };
-        Row { info: namespace_info(&open.volume), place, used_bytes: open.used_bytes.clone() }
+        Row {
+            info: namespace_info(&open.volume),
+            place,
+            used_bytes: open.used_bytes.clone(),
+            throttle: open.throttle.clone(),
+        }
     }
 
     fn name(&self) -> String {

@@ -11,6 +11,7 @@ use ashlar_store::{
 use crate::door::{AccessList, Nsid};
 use crate::drive_provider::DriveFacts;
 use crate::error::NodeError;
+use crate::qos::{Delays, Resolved, VolumeQos};
 use crate::table::ReactorIndex;
 
 /// A drive of an open pool.
@@ -211,6 +212,12 @@ pub struct VolumeReport {
     pub usage: Usage,
     /// Hosts have read or written within the last two seconds.
     pub is_busy: bool,
+    /// What an operator has said of what it may take.
+    pub qos: VolumeQos,
+    /// What counts of that.
+    pub policy: Resolved,
+    /// What its limits have held up.
+    pub delays: Delays,
 }
 
 /// What has to be remembered of a pool so that it can be opened again.

@@ -12,6 +12,7 @@ use futures_util::lock::Mutex;
 use crate::attributes::Attributes;
 use crate::door::VolumeIo;
 use crate::gate::Gate;
+use crate::qos::fair::{FairShare, InStore, VolumeShare};
 use crate::ranges::{Mode, Ranges};
 
 mod erasing;
@@ -55,6 +56,9 @@ struct Core<W: World> {
     store: Store<W>,
     id: VolumeId,
     gate: Gate,
+    /// Who goes first of the pool's volumes, and its part in that.
+    fair: Rc<FairShare<W>>,
+    share: Rc<VolumeShare>,
     writing: Ranges,
     size_bytes: Cell<u64>,
     write_protected: Cell<bool>,
@@ -129,9 +133,23 @@ impl Span {
 }
 
 impl<W: World> StoreVolume<W> {
-    /// The volume `id` of `store`, which has `blocks` blocks.
+    /// The volume `id` of `store`, which has `blocks` blocks and takes turns with no other.
     pub fn new(store: Store<W>, id: VolumeId, blocks: u64, attributes: Attributes) -> Self {
+        let fair = FairShare::new(store.world().clone());
+        Self::taking_turns(store, &fair, id, blocks, attributes)
+    }
+
+    /// The same, which takes turns with others by `fair`.
+    pub(crate) fn taking_turns(
+        store: Store<W>,
+        fair: &Rc<FairShare<W>>,
+        id: VolumeId,
+        blocks: u64,
+        attributes: Attributes,
+    ) -> Self {
         let core = Core {
+            fair: fair.clone(),
+            share: fair.volume(),
             store,
             id,
             gate: Gate::default(),
@@ -175,6 +193,16 @@ impl<W: World> StoreVolume<W> {
     /// Its size as hosts see it.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.core.size_bytes.get()
+    }
+
+    /// Changes its part where volumes want more than the pool can do.
+    pub(crate) fn set_weight(&self, weight: u16) {
+        self.core.share.set_weight(weight);
+    }
+
+    /// Waits for the turn of a command for so many bytes.
+    async fn turn(&self, bytes: u64) -> InStore<'_, W> {
+        self.core.fair.enter(&self.core.share, bytes).await
     }
 
     /// Bytes that the store writes as one.
@@ -321,6 +349,7 @@ impl<W: World> StoreVolume<W> {
 impl<W: World> VolumeIo for StoreVolume<W> {
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(bytes as u64).await;
         let span = self.span(offset, bytes)?;
         let mut covered = self.read_blocks(span.first, span.count()).await?;
         if span.lead > 0 && !covered.is_untouched_zeros() {
@@ -333,6 +362,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(data.len() as u64).await;
         self.check_writable()?;
         let span = self.span(offset, data.len())?;
         if span.is_whole() {
@@ -345,6 +375,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(0).await;
         self.check_writable()?;
         self.check_range(offset, bytes)?;
         let end = offset + bytes;
@@ -364,6 +395,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(0).await;
         self.check_writable()?;
         self.check_range(range.start, range.end.saturating_sub(range.start))?;
         let blocks = range.start.div_ceil(BLOCK)..range.end / BLOCK;
@@ -376,6 +408,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(expected.len() as u64).await;
         let span = self.span(offset, expected.len())?;
         let covered = self.read_blocks(span.first, span.count()).await?;
         if covered[span.within()] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
@@ -388,6 +421,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
         data: Bytes,
     ) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(data.len() as u64).await;
         self.check_writable()?;
         if expected.len() != data.len() {
             return Err(IoError::new(Cause::Internal, "a compare-and-write of two lengths"));
@@ -404,6 +438,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
+        let _turn = self.turn(bytes).await;
         self.check_range(offset, bytes)?;
         let (mut at, end) = (offset / BLOCK, (offset + bytes).div_ceil(BLOCK));
         while at < end {

@@ -12,6 +12,7 @@ use crate::door::{
     DrivesHealth, HealthFigures, HostNqn, NamespaceInfo, Nsid, SpaceFigures, SubsystemInfo,
 };
 use crate::error::NodeError;
+use crate::qos::throttle::Throttle;
 
 mod not_open;
 
@@ -39,6 +40,8 @@ pub(crate) struct Row {
     pub place: Place,
     /// Bytes that hold data, as the volume's reactor last said.
     pub used_bytes: Arc<AtomicU64>,
+    /// What it is limited to.
+    pub throttle: Arc<Throttle>,
 }
 
 pub(crate) type Rows = BTreeMap<Nsid, Row>;

@@ -9,6 +9,7 @@ use ashlar_volume::AtomicWrites;
 use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::logging::LogFormat;
+pub use crate::output::Output;
 use crate::program::CommandLine;
 
 mod access;
@@ -16,9 +17,14 @@ mod config;
 mod drive;
 mod events;
 mod health;
+mod host;
 mod iostat;
+mod jobs;
+mod notify;
 mod pool;
+mod qos;
 mod room;
+mod status;
 mod tips;
 
 pub use access::{KeyCommand, RoleName, ServerArguments, TokenCommand};
@@ -26,9 +32,14 @@ pub use config::ConfigCommand;
 pub use drive::DriveCommand;
 pub use events::{AuditArguments, EventsArguments};
 pub use health::HealthArguments;
+pub use host::HostCommand;
 pub use iostat::IostatArguments;
+pub use jobs::JobCommand;
+pub use notify::NotifyCommand;
 pub use pool::{CreateArguments, PoolCommand, SpareCommand};
+pub use qos::{LimitArguments, QosCommand};
 pub use room::{CapacityFormat, RoomCommand};
+pub use status::StatusArguments;
 
 /// The environment variable that names the daemon's socket.
 const SOCKET_VARIABLE: &str = "ASHLAR_SOCKET";
@@ -116,15 +127,6 @@ fn parse_atomic(text: &str) -> Result<u64, String> {
     AtomicWrites::new(bytes).map(|_| bytes).map_err(|error| error.to_string())
 }
 
-/// How to print.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Output {
-    /// For people
-    Table,
-    /// For programs
-    Json,
-}
-
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -141,6 +143,17 @@ pub enum Command {
   ashlar config keys"
     )]
     Config(ConfigCommand),
+    /// List the metrics that `/metrics` has for Prometheus
+    #[command(after_help = "Examples:
+  ashlar metrics
+  ashlar metrics --output json
+The metrics themselves: curl --unix-socket SOCKET http://ashlar/metrics; by the
+network at https://HOST:PORT/metrics, with a token of the role viewer.")]
+    Metrics {
+        /// As a page of the documentation
+        #[arg(long, hide = true)]
+        page: bool,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
     Completions {
@@ -184,6 +197,22 @@ ashlar drive VERB --help has more of each."
 ashlar volume VERB --help has more of each."
     )]
     Volume(VolumeCommand),
+    /// Look at long work, wait for it and stop it
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ashlar job list\n  ashlar job wait tank/rebuild"
+    )]
+    Job(JobCommand),
+    /// Limit what volumes may take of their pool, and say who goes first
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ashlar qos create tank gold --iops 20000 --bandwidth 500MiB
+  ashlar volume set tank/v0 --qos gold
+  ashlar qos list
+ashlar qos VERB --help has more of each."
+    )]
+    Qos(QosCommand),
     /// Look at connected hosts
     #[command(subcommand, after_help = "Example:\n  ashlar host list")]
     Host(HostCommand),
@@ -202,6 +231,12 @@ ashlar volume VERB --help has more of each."
     /// Show who I am to the daemon, what I may do, and where its API is served
     #[command(after_help = "Example:\n  ashlar session")]
     Session,
+    /// Show who is told of events, by webhooks and mail, and test that
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ashlar notify list\n  ashlar notify test mail"
+    )]
+    Notify(NotifyCommand),
     /// Show what has happened, the oldest first
     Events(EventsArguments),
     /// Show who has asked for which change, and what came of it, the oldest first
@@ -209,8 +244,7 @@ ashlar volume VERB --help has more of each."
     /// Show what goes on: operations, bytes, latencies and queues, once or again and again
     Iostat(IostatArguments),
     /// Everything at a glance
-    #[command(after_help = "Examples:\n  ashlar status\n  ashlar status --output json")]
-    Status,
+    Status(StatusArguments),
 }
 
 /// The daemon's options. They override the configuration file.
@@ -378,7 +412,7 @@ pub enum VolumeCommand {
         name: String,
     },
     /// Change what a volume is: how its blocks are stored, its write protection, which hosts can
-    /// set, too, and what hosts are told of atomic writes
+    /// set, too, what hosts are told of atomic writes, and what it may take of its pool
     #[command(
         group = ArgGroup::new("change").required(true).multiple(true),
         after_help = "Examples:
@@ -386,7 +420,8 @@ pub enum VolumeCommand {
   ashlar volume set tank/v0 --write-protect off
   ashlar volume set tank/v0 --write-protect on --yes
   ashlar volume set tank/v0 --atomic 16KiB
-  ashlar volume set tank/v0 --atomic off"
+  ashlar volume set tank/v0 --atomic off
+  ashlar volume set tank/v0 --qos gold"
     )]
     Set {
         /// POOL/NAME
@@ -402,6 +437,10 @@ pub enum VolumeCommand {
         #[arg(long, value_name = "SIZE|off", group = "change", value_parser = parse_atomic,
             allow_hyphen_values = true)]
         atomic: Option<u64>,
+        /// The policy of its pool that counts for it; none, for no limits; or default, for that of
+        /// volumes of which nothing is said
+        #[arg(long, value_name = "POLICY|none|default", group = "change")]
+        qos: Option<String>,
         /// Do not ask before writes of connected hosts fail
         #[arg(long)]
         yes: bool,
@@ -472,14 +511,6 @@ pub enum Switch {
     On,
     /// Hosts can write
     Off,
-}
-
-/// About hosts.
-#[derive(Subcommand, Debug)]
-pub enum HostCommand {
-    /// List the hosts that are connected
-    #[command(after_help = "Example:\n  ashlar host list")]
-    List,
 }
 
 /// The completion script of a shell.

@@ -8,7 +8,9 @@ mod estimate;
 mod events;
 mod figures;
 mod iostat;
+mod jobs;
 mod members;
+mod metrics;
 mod paths;
 mod profiles;
 mod progress;
@@ -17,6 +19,7 @@ mod removal;
 mod scrub;
 mod settings;
 mod sfx;
+mod status;
 mod tables;
 mod trim;
 mod verbs;
@@ -29,7 +32,9 @@ use crate::args::{ClientCommand, Output, PoolCommand, ServerArguments, VolumeCom
 
 use client::Server;
 pub use client::{Client, Patience, Refused};
+pub use metrics::run as metrics;
 pub use settings::SETTINGS;
+pub use status::{NOT_WELL, NotWell};
 
 /// How a daemon is reached.
 pub struct Reach {

@@ -29,16 +29,12 @@ fn check(file: &Path, output: Output) -> anyhow::Result<()> {
     Config::resolve(&arguments, None).with_context(|| format!("{} is not good", file.display()))?;
     let text = std::fs::read_to_string(file)?;
     let sets = names("", &toml::from_str(&text)?);
-    let said = match (output, sets.is_empty()) {
-        (Output::Json, _) => {
-            serde_json::to_string_pretty(&json!({ "file": file, "good": true, "sets": sets }))?
-        }
-        (Output::Table, true) => format!("{} is good: it sets nothing", file.display()),
-        (Output::Table, false) => {
-            format!("{} is good: it sets {}", file.display(), sets.join(", "))
-        }
+    let said = match sets.is_empty() {
+        true => format!("{} is good: it sets nothing", file.display()),
+        false => format!("{} is good: it sets {}", file.display(), sets.join(", ")),
     };
-    Ok(print_line(said)?)
+    let found = json!({ "file": file, "good": true, "sets": sets });
+    Ok(print_line(output.text(&found, |_| said)?)?)
 }
 
 /// The keys that a table sets, with the names of the tables that they are in.
@@ -54,11 +50,8 @@ fn names(prefix: &str, table: &toml::Table) -> Vec<String> {
 }
 
 fn list(output: Output) -> anyhow::Result<()> {
-    let text = match output {
-        Output::Json => serde_json::to_string_pretty(&keys::all().collect::<Vec<_>>())?,
-        Output::Table => table(),
-    };
-    Ok(print_line(text)?)
+    let keys = keys::all().collect::<Vec<_>>();
+    Ok(print_line(output.text(&keys, |_| table())?)?)
 }
 
 fn table() -> String {

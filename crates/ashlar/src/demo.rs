@@ -54,7 +54,7 @@ pub fn run(
 fn tell(output: Output, text: impl Display) -> Result<(), StdoutError> {
     match output {
         Output::Table => print_line(text),
-        Output::Json => {
+        Output::Json | Output::Yaml | Output::Csv => {
             note(text);
             Ok(())
         }

@@ -16,6 +16,7 @@ mod colours;
 mod config;
 mod demo;
 mod logging;
+mod output;
 pub mod program;
 mod serve;
 pub mod stdio;
@@ -41,6 +42,7 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         Command::Serve(options) => serve::run(&options, socket),
         Command::Demo(options) => demo::run(&options, socket, arguments.output),
         Command::Config(command) => config::run(&command, arguments.output),
+        Command::Metrics { page } => cli::metrics(page, arguments.output),
         Command::Completions { shell } => {
             stdio::print(args::completions(shell))?;
             Ok(())

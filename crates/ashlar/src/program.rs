@@ -7,7 +7,7 @@ use ashlar_block::{printable, with_causes};
 use clap::Parser;
 
 use crate::args::Output;
-use crate::cli::Refused;
+use crate::cli::{NOT_WELL, NotWell, Refused};
 use crate::stdio::{self, StdoutError};
 use crate::usage;
 
@@ -35,6 +35,7 @@ pub fn run<C: CommandLine>(work: impl FnOnce(C) -> anyhow::Result<()>) -> ExitCo
         Err(error) if error.downcast_ref().is_some_and(StdoutError::is_closed_pipe) => {
             ExitCode::SUCCESS
         }
+        Err(error) if error.is::<NotWell>() => ExitCode::from(NOT_WELL),
         Err(error) => {
             stdio::note(refusal(&name::<C>(), &error, output));
             ExitCode::FAILURE
@@ -51,7 +52,7 @@ pub(crate) fn name<C: CommandLine>() -> String {
 /// of it besides goes with it.
 fn refusal(program: &str, error: &anyhow::Error, output: Output) -> String {
     let why = with_causes(error.as_ref());
-    if output == Output::Table {
+    if output != Output::Json {
         let lines: Vec<String> = why.lines().map(printable).collect();
         return format!("{program}: {}", lines.join("\n"));
     }

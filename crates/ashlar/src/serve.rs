@@ -10,6 +10,8 @@ mod distinct;
 mod errors;
 mod finder;
 mod forecast;
+mod front;
+mod gate;
 mod health;
 mod journal;
 mod logs;
@@ -18,6 +20,8 @@ mod namespaces;
 mod network;
 mod node_api;
 mod notify;
+mod process;
+mod receivers;
 mod reload;
 mod requests;
 mod returns;
@@ -27,6 +31,7 @@ mod state;
 mod stops;
 mod turns;
 mod users;
+mod visits;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -34,22 +39,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ashlar_control::{EventKind, Watcher};
+use ashlar_control::EventKind;
 use ashlar_drive::Machine;
 use ashlar_node::{MachineDrives, MachineNode, Reactors, Threads};
 use ashlar_store::Options;
 use ashlar_target::nvme_tcp::{PortalKind, Target, TargetConfig};
 use ashlar_volume::Table;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
 use crate::args::ServeArguments;
 use crate::logging::{self, Log};
 use api::Doors;
 pub use config::{Config, keys};
 use finder::Finder;
-use logs::Logs;
+use front::Front;
 use node_api::{Remembered, ServedNode};
+use receivers::Sender;
 use signals::Order;
 pub use signals::{Signals, ignore_the_others as ignore_the_other_signals};
 use state::StateDir;
@@ -65,11 +69,7 @@ pub struct Running {
     node: MachineNode,
     reactors: Reactors,
     threads: Threads,
-    logs: Logs,
-    watcher: Arc<Watcher>,
-    watching: JoinHandle<()>,
-    stop_api: oneshot::Sender<()>,
-    api: JoinHandle<()>,
+    front: Front,
 }
 
 /// Puts a node together, from its directory to its sockets: reactors, and what hosts and
@@ -90,6 +90,7 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     })?;
     let reactor = reactor_config(config);
     let subsystem_nqn = state.node.subsystem().nqn;
+    let sender = Sender::of(state.node.subsystem());
     let finder = Finder::start(Machine::default(), subsystem_nqn, config.wanted(&state))?;
     let provider = MachineDrives::new(finder.known_places(), config.inject_panics.as_deref());
     let stops = Stops::default();
@@ -104,16 +105,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let node_api = ServedNode::new(node.clone(), target, state, remembered, finder, stops, config);
     let node_api = Arc::new(node_api);
     node_api.keep_pools(config.auto_rejoin);
-    let (stop_api, stopped) = oneshot::channel::<()>();
-    let logs = Logs::open(&config.state)?;
-    let both = (logs.events.clone(), logs.audit.clone());
-    let watcher = Arc::new(Watcher::new(node_api.clone(), both, warnings));
-    let api = tokio::spawn(doors.serve(node_api.clone(), watcher.clone(), stopped));
-    let watching = tokio::spawn({
-        let watcher = watcher.clone();
-        async move { watcher.run().await }
-    });
-    Ok(Running { node_api, node, reactors, threads, logs, watcher, watching, stop_api, api })
+    let front = Front::start(config, &node_api, doors, (sender, warnings)).await?;
+    Ok(Running { node_api, node, reactors, threads, front })
 }
 
 /// What its reactors run by.
@@ -137,13 +130,13 @@ async fn close_pools(node: &MachineNode) {
 impl Running {
     /// Takes the node apart, in the reverse order: hosts are answered and let go, pools closed, and
     /// the next start has nothing to replay.
-    pub async fn stop(self) {
-        self.watching.abort();
-        self.watcher.end();
-        let _ = self.stop_api.send(());
+    pub async fn stop(mut self) {
+        self.front.begin_end();
         if tokio::time::timeout(STOP_WAIT, self.reactors.stop_serving()).await.is_err() {
             tracing::warn!("connections did not end in time and are cut off");
         }
+        // Hosts that were cut off are told of, too.
+        self.front.end_events();
         if tokio::time::timeout(STOP_WAIT, self.node_api.stop_opening()).await.is_err() {
             tracing::warn!(
                 "the opening of a pool did not end in time: the daemon leaves the pool as in a \
@@ -162,11 +155,7 @@ impl Running {
                 "the file system of the state directory hangs: what is not in it yet is not remembered"
             );
         }
-        let api_abort = self.api.abort_handle();
-        if tokio::time::timeout(STOP_WAIT, self.api).await.is_err() {
-            api_abort.abort();
-        }
-        self.logs.end(STOP_WAIT);
+        self.front.end(STOP_WAIT).await;
         self.threads.end();
     }
 }
@@ -185,7 +174,7 @@ pub fn run(arguments: &ServeArguments, socket: Option<PathBuf>) -> anyhow::Resul
         announce(&running.node_api);
         notify::ready();
         let reload = || Config::resolve(arguments, socket.clone());
-        let name = serve_until_end(&mut signals, config, reload, &log).await;
+        let name = serve_until_end(&mut signals, config, reload, &running, &log).await;
         tracing::info!("{name}: stopping; a second signal ends the daemon at once");
         notify::stopping();
         if unless(&mut signals, running.stop()).await.is_none() {
@@ -201,6 +190,7 @@ async fn serve_until_end(
     signals: &mut Signals,
     mut config: Config,
     read_again: impl Fn() -> anyhow::Result<Config>,
+    running: &Running,
     log: &Log,
 ) -> &'static str {
     loop {
@@ -214,6 +204,7 @@ async fn serve_until_end(
                         "the configuration cannot be read again, and stays as it was: {error:#}"
                     );
                 }
+                running.front.reload();
                 notify::ready();
             }
         }
@@ -224,7 +215,11 @@ async fn serve_until_end(
 pub fn on_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     logging::end_with_any_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("cannot start the control plane")?.block_on(work)
+    let runtime = runtime.context("cannot start the control plane")?;
+    let done = runtime.block_on(work);
+    // Nobody waits for a name that is being looked up.
+    runtime.shutdown_background();
+    done
 }
 
 /// The output of `work`, or nothing if a signal comes first.

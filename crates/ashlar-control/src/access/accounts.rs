@@ -7,6 +7,7 @@ use ashlar_block::check_name;
 use futures_util::future::BoxFuture;
 use humantime::format_rfc3339_seconds;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use super::Role;
 use super::jwt::KeptKey;
@@ -43,6 +44,10 @@ pub struct VaultError {
 /// The accounts of a node.
 pub struct Accounts {
     kept: Mutex<Kept>,
+    /// Why those that were kept are not known: nobody is let in meanwhile, and nothing is changed.
+    unread: Mutex<Option<String>>,
+    /// Changes with each change of who is let in.
+    changes: watch::Sender<()>,
     /// Held over every change, so that one follows another. Whoever is to be let in does not wait.
     changing: tokio::sync::Mutex<()>,
     vault: Box<dyn Vault>,
@@ -63,7 +68,37 @@ impl Accounts {
     /// When that is not understood: nobody is let in by what may be missing there.
     pub fn new(vault: Box<dyn Vault>, text: Option<&str>) -> Result<Self, serde_json::Error> {
         let kept = text.map(serde_json::from_str).transpose()?.unwrap_or_default();
-        Ok(Accounts { kept: Mutex::new(kept), changing: tokio::sync::Mutex::default(), vault })
+        Ok(Accounts { kept: Mutex::new(kept), ..Self::unread(vault, None) })
+    }
+
+    /// Those of which it is not known yet who they are, and why: [`Self::read_again`] says it.
+    pub fn unreadable(vault: Box<dyn Vault>, why: String) -> Self {
+        Self::unread(vault, Some(why))
+    }
+
+    fn unread(vault: Box<dyn Vault>, why: Option<String>) -> Self {
+        let (kept, changing) = Default::default();
+        Accounts { kept, unread: Mutex::new(why), changes: watch::Sender::new(()), changing, vault }
+    }
+
+    /// They are those that `text` has, where they were not known.
+    ///
+    /// # Errors
+    /// When that is not understood.
+    pub fn read_again(&self, text: Option<&str>) -> Result<(), serde_json::Error> {
+        let kept = text.map(serde_json::from_str).transpose()?.unwrap_or_default();
+        *self.kept() = kept;
+        *self.why_unread() = None;
+        Ok(())
+    }
+
+    fn why_unread(&self) -> MutexGuard<'_, Option<String>> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes whenever somebody may have been let in or kept out.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -190,6 +225,10 @@ impl Accounts {
         change: impl FnOnce(&mut Kept) -> Result<(), ApiError>,
     ) -> Result<(), ApiError> {
         let _changing = self.changing.lock().await;
+        if let Some(why) = self.why_unread().clone() {
+            return Err(ApiError::new(ErrorCode::StateNotWritten, why)
+                .with_hint("what is kept would be lost: nothing is changed until it is known"));
+        }
         let mut changed = self.kept().clone();
         change(&mut changed)?;
         let text = serde_json::to_string_pretty(&changed).expect("accounts are plain data");
@@ -197,6 +236,7 @@ impl Accounts {
             ApiError::new(ErrorCode::StateNotWritten, error.why).with_hint(error.hint)
         })?;
         *self.kept() = changed;
+        self.changes.send_replace(());
         Ok(())
     }
 }

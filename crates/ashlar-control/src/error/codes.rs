@@ -65,6 +65,10 @@ codes! {
         "The body has more than 2MiB.";
     ConfirmationNeeded "confirmation_needed" CONFLICT "Confirmation needed",
         "The request costs something, which the detail names: confirm=true accepts that.";
+    PreconditionFailed "precondition_failed" PRECONDITION_FAILED "Changed meanwhile",
+        "The pool or volume is not the version that If-Match names: somebody has changed it.";
+    IdempotencyKeyReused "idempotency_key_reused" UNPROCESSABLE_ENTITY "Key used for another request",
+        "The Idempotency-Key was sent with another request before.";
     NoSuchError "no_such_error" NOT_FOUND "No such error code",
         "The API has no such code of an error.";
 
@@ -89,6 +93,8 @@ codes! {
         "Hosts cannot be told of atomic writes of this size.";
     InvalidHost "invalid_host" BAD_REQUEST "Invalid host name",
         "This is no name of a host, or no host is named.";
+    InvalidPolicy "invalid_policy" BAD_REQUEST "Invalid policy",
+        "A policy cannot say this, or have this name.";
     TooManyHosts "too_many_hosts" BAD_REQUEST "Too many hosts",
         "An access list has no room for so many hosts.";
     NothingToChange "nothing_to_change" BAD_REQUEST "Nothing to change",
@@ -114,6 +120,8 @@ codes! {
         "The pool has no volume of this name.";
     NoSuchDrive "no_such_drive" NOT_FOUND "No such drive",
         "The pool has no drive of this name.";
+    NoSuchPolicy "no_such_policy" NOT_FOUND "No such policy",
+        "The pool has no policy of this name.";
     NoSuchSpare "no_such_spare" NOT_FOUND "No such spare",
         "The pool has no such spare.";
     NoSuchName "no_such_name" NOT_FOUND "No such name",
@@ -121,6 +129,8 @@ codes! {
     NoMembers "no_members" NOT_FOUND "No member of the pool",
         "None of the drives is one of the pool's.";
 
+    NoSuchReceiver "no_such_receiver" NOT_FOUND "No such receiver of events",
+        "The configuration has no webhook of this name, or no mail.";
     NoSuchToken "no_such_token" NOT_FOUND "No such token",
         "The node has no token of this name.";
     NoSuchKey "no_such_key" NOT_FOUND "No such key",
@@ -141,6 +151,12 @@ codes! {
         "The node has a pool of this name.";
     VolumeExists "volume_exists" CONFLICT "Volume exists",
         "The pool has a volume of this name.";
+    PolicyExists "policy_exists" CONFLICT "Policy exists",
+        "The pool has a policy of this name.";
+    PolicyInUse "policy_in_use" CONFLICT "Policy in use",
+        "Volumes name the policy, or it is the default of its pool.";
+    TooManyPolicies "too_many_policies" CONFLICT "Too many policies",
+        "The pool has as many policies as it can have.";
     DriveUnusable "drive_unusable" CONFLICT "Drive cannot be used",
         "A drive cannot be opened, read or written, or holds an old copy of a pool's drive.";
     DriveInUse "drive_in_use" CONFLICT "Drive in use",
@@ -169,6 +185,10 @@ codes! {
         "Another machine has the pool open, or may have.";
     PoolInMemory "pool_in_memory" CONFLICT "Pool in memory",
         "The pool has drives in memory, of which nothing is left once it is closed.";
+    NoSuchJob "no_such_job" NOT_FOUND "No such job",
+        "There is no such job, or none any more.";
+    CannotStop "cannot_stop" CONFLICT "Cannot be stopped",
+        "The job cannot be stopped: the detail says why.";
     NoDriveDiscards "no_drive_discards" CONFLICT "No drive can be trimmed",
         "None of the drives can be told which space is free.";
     BelowPromised "below_promised" CONFLICT "Less than is promised",
@@ -211,6 +231,10 @@ codes! {
         "The daemon cannot write down what it has to remember.";
     LogUnreadable "log_unreadable" SERVICE_UNAVAILABLE "Log cannot be read",
         "What is written down cannot be read now.";
+    ReceiverFailed "receiver_failed" BAD_GATEWAY "Receiver does not take it",
+        "The webhook or mail server does not take the test.";
+    TooManyClients "too_many_clients" SERVICE_UNAVAILABLE "Too many clients",
+        "So many clients are connected to the socket that there is no place for one more.";
     TooManyFollowers "too_many_followers" SERVICE_UNAVAILABLE "Too many followers",
         "So many clients follow the events that there is no place for one more.";
     Stopping "stopping" SERVICE_UNAVAILABLE "Daemon is stopping",

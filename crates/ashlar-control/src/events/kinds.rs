@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::types::Severity;
+
 /// The kinds: each with its word, what it means, and what to do about it where something is.
 macro_rules! kinds {
     ($($kind:ident $word:literal $text:literal $(, $hint:literal)?;)*) => {
@@ -57,9 +59,29 @@ kinds! {
     EventsNotKept "events_not_kept"
         "Events could not be written to the log on disk: they are in the daemon's memory alone.",
         "make room in the state directory, or see why it cannot be written";
+    EventsKept "events_kept" "Events are written to the log on disk again.";
     AuditNotKept "audit_not_kept"
         "Changes could not be written to the audit log on disk: it is in the daemon's memory alone.",
         "make room in the state directory, or see why it cannot be written";
+    AuditKept "audit_kept" "Changes are written to the audit log on disk again.";
+    ApiNotServed "api_not_served" "The API cannot be served to other machines. Hosts are served.",
+        "the cause says why; the daemon tries again by itself";
+    ApiServed "api_served" "The API is served to other machines, which it was not before.";
+    AccountsUnreadable "accounts_unreadable"
+        "Tokens and keys cannot be read: nobody is let in from other machines.",
+        "the cause says why; the daemon reads them again by itself";
+    AccountsRead "accounts_read" "Tokens and keys are known again.";
+    CertificateTaken "certificate_taken" "The API has taken another certificate.";
+    CertificateRefused "certificate_refused"
+        "The API was to take another certificate, which cannot be used.",
+        "the cause says why; `systemctl reload ashlar` has it read again";
+    ReceiverFailed "receiver_failed" "A webhook or mail server does not take events.",
+        "the cause says why; `ashlar notify test NAME` tries it at once";
+    ReceiverWorks "receiver_works" "A webhook or mail server takes events again.";
+    EventsDropped "events_dropped"
+        "Events could not be given to a webhook or mail server, and are not sent to it any more.",
+        "`ashlar events` has them; the cause says why they were not taken";
+    Test "test" "Somebody has asked for a test of a webhook or of mail. It is in no log.";
     Change "change" "Somebody has asked for a change, which is done or refused.";
     Changes "changes" "More changes were asked for than are told of one by one: the audit log has them.";
 
@@ -115,7 +137,15 @@ kinds! {
     // Hosts.
     HostConnected "host_connected" "A host has its first connection.";
     HostDisconnected "host_disconnected" "A host has no connection any more.";
-    HostReconnected "host_reconnected" "A host has lost controllers, and made others.";
+    HostPathConnected "host_path_connected" "A host that is connected has made another controller.";
+    HostPathDisconnected "host_path_disconnected"
+        "A host has lost one of its controllers, and has others left.",
+        "the reason says how; `ashlar host list` shows the paths that are left";
+    HostReconnected "host_reconnected"
+        "A host has connected and gone more often than is told of one by one.",
+        "see to its network: the reasons say how its connections have ended";
+    HostVisitsLost "host_visits_lost"
+        "Hosts have connected and gone faster than the daemon writes it down.";
     HostNqnShared "host_nqn_shared" "Two hosts use one name at once: each sees the volumes of the other.",
         "give one of them a name of its own: `nvme gen-hostnqn > /etc/nvme/hostnqn` on it";
     Hosts "hosts" "More hosts have come or gone than are told of one by one.";
@@ -167,6 +197,26 @@ pub(crate) fn hint_of_pool_state(state: &str) -> Option<&'static str> {
         "short-for-loss" => "delete or trim data, or add a drive, before one is lost",
         _ => return None,
     })
+}
+
+/// How bad it is that a pool is in this state.
+pub(crate) fn severity_of_pool_state(state: &str) -> Severity {
+    match state {
+        "unavailable" | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
+        "degraded" | "uncertain" | "nearly-full" | "throttled" | "short-for-loss" => {
+            Severity::Warning
+        }
+        _ => Severity::Info,
+    }
+}
+
+/// How bad it is that a drive is in this state.
+pub(crate) fn severity_of_drive_state(state: &str) -> Severity {
+    match state {
+        "failed" | "absent" => Severity::Error,
+        "stale" | "slow" => Severity::Warning,
+        _ => Severity::Info,
+    }
 }
 
 /// What to do about a DRIVE that is in this state.

@@ -110,7 +110,11 @@ impl Archive<Event> for Kept {
         Box::pin(std::future::ready(Ok(found)))
     }
 
-    fn take_failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<(String, u64)> {
+        None
+    }
+
+    fn take_change(&self) -> Option<Keeping> {
         None
     }
 }
@@ -141,7 +145,11 @@ impl Archive<Event> for Behind {
         self.0.read(wanted)
     }
 
-    fn take_failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<(String, u64)> {
+        None
+    }
+
+    fn take_change(&self) -> Option<Keeping> {
         None
     }
 }

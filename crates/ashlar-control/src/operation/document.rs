@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::{Method, StatusCode};
 use serde_json::json;
 use utoipa::OpenApi as _;
+use utoipa::PartialSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{self, HttpMethod, OperationBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
@@ -99,6 +100,7 @@ fn success(answer: &Answer) -> (StatusCode, Response) {
         Answer::Stream(shape, text) => {
             (StatusCode::OK, with(EVENT_STREAM, shape.reference(), text))
         }
+        Answer::Text(kind, text) => (StatusCode::OK, with(kind, String::schema(), text)),
     }
 }
 

@@ -35,12 +35,14 @@ pub(super) enum Answer {
     One(StatusCode, Shape, &'static str),
     List(Shape, &'static str),
     Stream(Shape, &'static str),
+    /// A text of that kind.
+    Text(&'static str, &'static str),
 }
 
 impl Answer {
     pub fn shape(&self) -> Option<&Shape> {
         match self {
-            Answer::Nothing => None,
+            Answer::Nothing | Answer::Text(..) => None,
             Answer::One(_, shape, _) | Answer::List(shape, _) | Answer::Stream(shape, _) => {
                 Some(shape)
             }
@@ -97,9 +99,12 @@ fn text_of(name: &str) -> &'static str {
     match name {
         "pool" => "The pool's name.",
         "volume" => "The volume's name within the pool.",
+        "policy" => "The policy, by its name.",
         "drive" => "The drive's name within the pool, as `drive-2`.",
         "token" => "The token's name or identifier.",
         "key" => "The key's name.",
+        "kind" => "The kind of the job, as `scrub`.",
+        "receiver" => "The webhook's name in the configuration, or `mail`.",
         "code" => "A `code` of an error.",
         _ => unreachable!("a parameter of a path that nothing is said of: {name}"),
     }

@@ -16,7 +16,7 @@ use crate::error::ErrorCode::{
     TokenExists, TooManyAccounts,
 };
 use crate::operation::Route;
-use crate::serve::NetworkFacts;
+use crate::serve::SharedFacts;
 use crate::types::{AddKey, CreateToken, Key, NewToken, Session, Token};
 
 type Known = State<Arc<Accounts>>;
@@ -58,14 +58,15 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn session(
-    State(network): State<Arc<NetworkFacts>>,
+    State(network): State<SharedFacts>,
     Extension(caller): Extension<Caller>,
 ) -> Json<Session> {
+    let network = network.get();
     Json(Session {
         caller: caller.to_string(),
         role: caller.role,
         addresses: network.addresses.iter().map(ToString::to_string).collect(),
-        certificate_fingerprint: network.fingerprint.clone(),
+        certificate_fingerprint: network.fingerprint,
     })
 }
 

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node};
 use crate::access::Role;
 use crate::body::Body;
@@ -10,11 +11,12 @@ use crate::consent::Consent;
 use crate::error::ErrorCode::{DriveHoldsData, IsSpare, NoLabel, Stopping};
 use crate::error::sets::DRIVES;
 use crate::operation::Route;
+use crate::query::Query;
 use crate::types::{DriveInfo, NameDrive, PoolDrive};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/drives", "list_drives", drives)
+        paged(Route::get("/drives", "list_drives", drives), "pool/name")
             .text("The drives of all pools.")
             .answers_list::<PoolDrive>("All members of all pools.")
             .fails(&[Stopping]),
@@ -44,8 +46,9 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn drives(State(node): Node) -> Answer<Vec<PoolDrive>> {
-    node.drives().await.map(Json)
+async fn drives(State(node): Node, Query(query): Query<PageQuery>) -> Page<PoolDrive> {
+    let key = |drive: &PoolDrive| format!("{}/{}", drive.pool, drive.name);
+    page("/drives", node.drives().await?, key, query)
 }
 
 async fn inspect_drive(State(node): Node, Body(request): Body<NameDrive>) -> Answer<DriveInfo> {

@@ -4,12 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{self, KeepAlive, Sse};
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 
 use super::Answer;
+use crate::access::leave::Leave;
 use crate::error::{ApiError, ErrorCode};
 use crate::events::filter::{EventQuery, filtered};
 use crate::events::{EventKind, EventMeaning};
@@ -24,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
     let listed = Route::get("/events", "list_events", events)
         .text("What has happened, the oldest first. A gap in the numbers is what was not kept, or a start of the daemon.");
     let followed = Route::get("/events/stream", "follow_events", follow_events)
-        .text("The events as a stream of server-sent events that goes on with what happens from then on, within a second. `id` is the number, `data` the event. It ends with the daemon.")
+        .text("The events as a stream of server-sent events that goes on with what happens from then on, within a second. `id` is the number, `data` the event. It ends with the daemon, and with the caller's token.")
         .header::<u64>("Last-Event-ID", "The same as `after`, which it goes before.");
     vec![
         Route::get("/event-kinds", "list_event_kinds", kinds)
@@ -58,6 +59,7 @@ async fn events(
 
 async fn follow_events(
     State(watcher): State<Arc<Watcher>>,
+    Extension(leave): Extension<Leave>,
     headers: HeaderMap,
     Query(query): Query<EventQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
@@ -77,6 +79,8 @@ async fn follow_events(
             }
         }
     });
+    // Whoever is kept out now is told no more.
+    let events = events.take_until(Box::pin(leave.ends()));
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
@@ -85,7 +89,7 @@ fn encode(event: &Event) -> sse::Event {
     sse::Event::default().id(event.seq.to_string()).data(data)
 }
 
-fn too_many() -> ApiError {
+pub(super) fn too_many() -> ApiError {
     let why = format!("{FOLLOWERS_MAX} clients follow the events already");
     ApiError::new(ErrorCode::TooManyFollowers, why).with_hint("end some of them")
 }

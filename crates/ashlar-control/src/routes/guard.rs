@@ -12,10 +12,13 @@ use axum::http::header::AUTHORIZATION;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
+use blake3::Hash;
 use http_body_util::LengthLimitError;
 use tokio::time::timeout;
 
 use super::Api;
+use super::idempotency::Key;
+use crate::access::leave::Leave;
 use crate::access::{Caller, Entrance};
 use crate::changes::deed;
 use crate::error::{ApiError, ErrorCode, Problem};
@@ -68,6 +71,8 @@ async fn serve(
     if let Err(refusal) = check_query(operation, &request) {
         return refusal.into_response();
     }
+    let shown = caller.account.as_ref().and_then(|_| bearer(&request)).map(Arc::from);
+    request.extensions_mut().insert(Leave { accounts: api.accounts.clone(), shown });
     request.extensions_mut().insert(caller.clone());
     if operation.method == Method::GET {
         return next.run(request).await;
@@ -80,23 +85,62 @@ async fn serve(
         return next.run(request).await;
     }
     let deed = deed(operation, &named, &body, &caller);
-    changed(api, deed, request, next).await
+    let key = match operation.is_idempotent().then(|| Key::of(request.headers(), &caller)) {
+        Some(Err(refusal)) => return refusal.into_response(),
+        Some(Ok(key)) => key,
+        None => None,
+    };
+    let said = blake3::Hasher::new().update(operation.id.as_bytes()).update(&body).finalize();
+    let named = named.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned())).collect();
+    let asked = Asked { named, deed, request, key: key.map(|key| (key, said)) };
+    changed(api, asked, next).await
+}
+
+/// A change that is asked for.
+struct Asked {
+    /// The parameters of its path.
+    named: Vec<(String, String)>,
+    deed: Deed,
+    request: Request,
+    /// The client's key, and a hash of what it asks for with that.
+    key: Option<(Key, Hash)>,
 }
 
 /// What comes of a change. A client that goes meanwhile takes nothing back: what it has asked for
 /// is done, and written down.
-async fn changed(api: Api, deed: Deed, request: Request, next: Next) -> Response {
+async fn changed(api: Api, asked: Asked, next: Next) -> Response {
     let change = tokio::spawn(async move {
-        let response = next.run(request).await;
-        api.watcher.tell_change(deed.answered(&response));
-        // Whoever has made a change finds its events.
-        api.watcher.look().await;
-        response
+        let Asked { named, deed, request, key } = asked;
+        let make = || made(&api, &named, deed, request, next);
+        match key {
+            Some((key, said)) => {
+                let answer = api.answers.once(key, said, Instant::now(), make).await;
+                answer.unwrap_or_else(IntoResponse::into_response)
+            }
+            None => make().await,
+        }
     });
     change.await.unwrap_or_else(|_| {
         ApiError::new(ErrorCode::Stopping, "the daemon has ended before that was done")
             .into_response()
     })
+}
+
+async fn made(
+    api: &Api,
+    named: &[(String, String)],
+    deed: Deed,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = match api.turns.turn(&*api.node, named, request.headers()).await {
+        Ok(_turn) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    api.watcher.tell_change(deed.answered(&response));
+    // Whoever has made a change finds its events.
+    api.watcher.look().await;
+    response
 }
 
 /// The request once its body is there, and the body.

@@ -1,104 +1,104 @@
-//! Long work on pools: begun and stopped.
+//! Long work of whatever kind, in one list.
 
 use axum::Json;
 use axum::extract::{Path, State};
 
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node};
 use crate::access::Role;
 use crate::consent::Consent;
-use crate::error::ErrorCode::{NoDriveDiscards, Stopping};
-use crate::error::sets::{CLOSES_POOL, OPEN_POOL};
+use crate::error::ApiError;
+use crate::error::ErrorCode::{CannotRemove, CannotStop, NoSuchDrive, NoSuchJob, Stopping};
+use crate::error::sets::OPEN_POOL;
+use crate::jobs::jobs;
+use crate::node_api::NodeApi;
 use crate::operation::Route;
-use crate::types::{DriveErase, Pool};
+use crate::query::Query;
+use crate::types::{Job, JobKind, RemoveDrive};
 
 pub(super) fn routes() -> Vec<Route> {
-    stoppable().into_iter().chain(others()).collect()
-}
-
-fn stoppable() -> [Route; 4] {
-    [
-        Route::post("/pools/{pool}/scrub", "start_scrub", start_scrub)
-            .changes(Role::Operator, "pool scrub")
-            .text("Begins a scrub, unless one is under way. The pool's `scrub` tells how far it is.")
-            .answers::<Pool>("The pool, with its scrub.")
-            .fails(OPEN_POOL),
-        Route::delete("/pools/{pool}/scrub", "stop_scrub", stop_scrub)
-            .changes(Role::Operator, "pool scrub --stop")
-            .text("Stops the scrub that is under way, if one is.")
-            .answers::<Pool>("The pool, with its scrub.")
-            .fails(OPEN_POOL),
-        Route::post("/pools/{pool}/rebalance", "start_rebalance", start_rebalance)
-            .changes(Role::Operator, "pool rebalance")
-            .text("Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already. The pool's `rebalance` tells how far it is.")
-            .answers::<Pool>("The pool, with its rebalance.")
-            .fails(OPEN_POOL),
-        Route::delete("/pools/{pool}/rebalance", "stop_rebalance", stop_rebalance)
-            .changes(Role::Operator, "pool rebalance --stop")
-            .text("Stops the rebalance that is under way, if one is. Everything stays where it is.")
-            .answers::<Pool>("The pool.")
-            .fails(OPEN_POOL),
+    let listed = Route::get("/jobs", "list_jobs", list)
+        .text("Long work of all pools, by pool and kind: what goes on, and the last of each kind that has ended.")
+        .answers_list::<Job>("All jobs.")
+        .fails(&[Stopping]);
+    vec![
+        paged(listed, "id"),
+        Route::get("/jobs/{pool}/{kind}", "get_job", job)
+            .text("A job: how far it is, or what it has come to.")
+            .answers::<Job>("The job.")
+            .fails(&[NoSuchJob, Stopping]),
+        Route::delete("/jobs/{pool}/{kind}", "stop_job", stop)
+            .changes(Role::Operator, "job stop")
+            .text("Stops a job that goes on, and answers it as it is then. What it has done stays done. One that has ended stays as it is.")
+            .answers::<Job>("The job as it was when it was stopped.")
+            .fails(&[CannotStop, NoSuchJob, Stopping])
+            .fails(OPEN_POOL)
+            .fails(&[NoSuchDrive, CannotRemove]),
     ]
 }
 
-fn others() -> [Route; 4] {
-    [
-        Route::post("/pools/{pool}/trim", "start_trim", trim)
-            .changes(Role::Operator, "pool trim")
-            .text("Begins to tell the drives of all space that is free, unless that goes on. The pool's `trim` tells how far it is. An error if none of them can be told. Who restarts the daemon has to ask again.")
-            .answers::<Pool>("The pool, with its trim.")
-            .fails(OPEN_POOL)
-            .fails(&[NoDriveDiscards]),
-        Route::post("/pools/{pool}/verify", "start_verify", verify)
-            .changes(Role::Operator, "pool verify")
-            .text("Begins to prove the ledger, unless that goes on. Ashlar walks over all that the maps name, counts it anew and compares, while hosts go on. The pool's `verify` tells how far it is, and what it has found. Who restarts the daemon has to ask again.")
-            .answers::<Pool>("The pool, with its proof.")
-            .fails(OPEN_POOL),
-        Route::post("/pools/{pool}/erase", "destroy_and_erase_pool", destroy_and_erase_pool)
-            .changes(Role::Admin, "pool destroy --secure")
-            .text("Closes a pool, takes its label off its drives, and begins to erase the drives. `/erases` tells how far that is.")
-            .consent()
-            .answers_list::<DriveErase>("The drives that are being erased.")
-            .fails(OPEN_POOL)
-            .fails(CLOSES_POOL),
-        Route::get("/erases", "list_erases", drive_erases)
-            .text("The drives that are being erased, and the last ones that were since the daemon was started.")
-            .answers_list::<DriveErase>("These drives.")
-            .fails(&[Stopping]),
-    ]
+async fn all(node: &dyn NodeApi) -> Result<Vec<Job>, ApiError> {
+    Ok(jobs(&node.pools().await?, &node.drive_erases().await?))
 }
 
-async fn start_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.start_scrub(pool).await.map(Json)
+async fn list(State(node): Node, Query(query): Query<PageQuery>) -> Page<Job> {
+    page("/jobs", all(&*node).await?, |job| job.id.clone(), query)
 }
 
-async fn stop_scrub(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.stop_scrub(pool).await.map(Json)
+async fn job(State(node): Node, Path((pool, kind)): Path<(String, String)>) -> Answer<Job> {
+    find(&*node, &pool, &kind).await.map(Json)
 }
 
-async fn start_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.start_rebalance(pool).await.map(Json)
+async fn find(node: &dyn NodeApi, pool: &str, kind: &str) -> Result<Job, ApiError> {
+    let is_it = |job: &Job| {
+        job.kind.word() == kind
+            && (job.pool_uuid == pool || (job.pool == pool && job.kind != JobKind::Erase))
+    };
+    let missing = || {
+        ApiError::new(NoSuchJob, format!("there is no job '{pool}/{kind}'"))
+            .with_hint("`ashlar job list` shows which there are")
+    };
+    all(node).await?.into_iter().find(is_it).ok_or_else(missing)
 }
 
-async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.stop_rebalance(pool).await.map(Json)
+async fn stop(State(node): Node, Path((pool, kind)): Path<(String, String)>) -> Answer<Job> {
+    let job = find(&*node, &pool, &kind).await?;
+    if !job.goes_on() {
+        return Ok(Json(job));
+    }
+    match job.kind {
+        JobKind::Scrub => drop(node.stop_scrub(job.pool_uuid.clone()).await?),
+        JobKind::Rebalance => drop(node.stop_rebalance(job.pool_uuid.clone()).await?),
+        JobKind::Evacuation => keep_drives(&*node, &job).await?,
+        JobKind::Rebuild | JobKind::Trim | JobKind::Verify | JobKind::Erase => {
+            return Err(cannot_stop(&job));
+        }
+    }
+    // One that is stopped may be gone: nothing is known of a rebalance that nobody wants.
+    let after = find(&*node, &pool, &kind).await.ok();
+    let stopped = Job { states: vec!["stopped".to_owned()], can_stop: false, ..job };
+    Ok(Json(after.filter(|after| !after.goes_on()).unwrap_or(stopped)))
 }
 
-async fn trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.trim(pool).await.map(Json)
+/// Lets each drive stay that is being removed.
+async fn keep_drives(node: &dyn NodeApi, job: &Job) -> Result<(), ApiError> {
+    for drive in &job.drives {
+        let request = RemoveDrive { drive: drive.clone(), cancel: true };
+        node.remove_drive(job.pool_uuid.clone(), request, Consent::Given).await?;
+    }
+    Ok(())
 }
 
-async fn verify(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.verify(pool).await.map(Json)
-}
-
-async fn destroy_and_erase_pool(
-    State(node): Node,
-    Path(pool): Path<String>,
-    consent: Consent,
-) -> Answer<Vec<DriveErase>> {
-    node.destroy_and_erase_pool(pool, consent).await.map(Json)
-}
-
-async fn drive_erases(State(node): Node) -> Answer<Vec<DriveErase>> {
-    node.drive_erases().await.map(Json)
+fn cannot_stop(job: &Job) -> ApiError {
+    let (kind, pool) = (job.kind.word(), &job.pool);
+    let (why, hint) = match job.kind {
+        JobKind::Rebuild => (
+            "data would stay without redundancy",
+            "`ashlar pool set recon-prio=1` lets it take the least of the time",
+        ),
+        JobKind::Erase => ("its drives are erased in part already", "wait until it is done"),
+        _ => ("it takes from hosts what they leave", "wait until it is done"),
+    };
+    ApiError::new(CannotStop, format!("the {kind} of pool '{pool}' cannot be stopped: {why}"))
+        .with_hint(hint)
 }

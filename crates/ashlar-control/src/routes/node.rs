@@ -1,12 +1,17 @@
 //! The daemon itself, and who is connected to it.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node};
 use crate::error::ErrorCode::Stopping;
 use crate::operation::Route;
+use crate::query::Query;
 use crate::types::{Host, Status, Version};
+use crate::watch::Watcher;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -17,7 +22,7 @@ pub(super) fn routes() -> Vec<Route> {
             .text("Everything at a glance.")
             .answers::<Status>("The node with its pools and volumes.")
             .fails(&[Stopping]),
-        Route::get("/hosts", "list_hosts", hosts)
+        paged(Route::get("/hosts", "list_hosts", hosts), "number")
             .text("The hosts that are connected.")
             .answers_list::<Host>("Each controller of each host.")
             .fails(&[Stopping]),
@@ -28,10 +33,13 @@ async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), api: "v1".to_owned() })
 }
 
-async fn status(State(node): Node) -> Answer<Status> {
-    node.status().await.map(Json)
+async fn status(State(node): Node, State(watcher): State<Arc<Watcher>>) -> Answer<Status> {
+    let mut status = node.status().await?;
+    status.warnings.extend(watcher.warnings());
+    Ok(Json(status))
 }
 
-async fn hosts(State(node): Node) -> Answer<Vec<Host>> {
-    node.hosts().await.map(Json)
+async fn hosts(State(node): Node, Query(query): Query<PageQuery>) -> Page<Host> {
+    let key = |host: &Host| format!("{:05}", host.controller_id);
+    page("/hosts", node.hosts().await?, key, query)
 }

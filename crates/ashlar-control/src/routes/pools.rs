@@ -3,7 +3,10 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::http::header::ETAG;
 
+use super::etag::{ETag, Tagged};
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node, find};
 use crate::access::Role;
 use crate::body::Body;
@@ -16,18 +19,27 @@ use crate::error::ErrorCode::{
 };
 use crate::error::sets::{CLOSES_POOL, OPEN_POOL, OPENS_POOL, TAKES_DRIVES};
 use crate::operation::Route;
-use crate::types::{ChangePool, CreatePool, ImportPool, Pool, RenamePool, SetCapacity};
+use crate::query::Query;
+use crate::types::{
+    ChangePool, CreatePool, FindPools, ImportPool, ImportablePool, Pool, RenamePool, SetCapacity,
+};
 
 const THE_POOL: &str = "The pool as it is now.";
 
 pub(super) fn routes() -> Vec<Route> {
     let looked_at = [
-        Route::get("/pools", "list_pools", pools)
+        paged(Route::get("/pools", "list_pools", pools), "name")
             .text("All pools, those that could not be opened included.")
             .answers_list::<Pool>("All pools.")
             .fails(&[Stopping]),
+        Route::post("/importable-pools", "find_pools", find_pools)
+            .needs(Role::Operator)
+            .text("The pools that are on drives and not open here, which `/import-pool` could open. Nothing changes. Drives that something else has open are left out.")
+            .takes::<FindPools>()
+            .answers_list::<ImportablePool>("These pools, by name.")
+            .fails(&[DirectoryUnreadable, Stopping]),
         Route::get("/pools/{pool}", "get_pool", pool)
-            .text("A pool, by name or UUID.")
+            .text("A pool, by name or UUID. The header ETag names what people have chosen of it, for If-Match.")
             .answers::<Pool>(THE_POOL)
             .fails(&[NoSuchPool, Stopping]),
     ];
@@ -40,6 +52,7 @@ fn begun_and_ended() -> [Route; 4] {
             .changes(Role::Admin, "pool create")
             .text("Makes a pool. What its drives held is lost; those that hold something are refused, unless `force`.")
             .takes::<CreatePool>()
+            .idempotent()
             .makes::<Pool>("The pool that was made.")
             .fails(TAKES_DRIVES)
             .fails(OPENS_POOL)
@@ -105,13 +118,14 @@ fn changed() -> [Route; 5] {
     ]
 }
 
-async fn pools(State(node): Node) -> Answer<Vec<Pool>> {
-    node.pools().await.map(Json)
+async fn pools(State(node): Node, Query(query): Query<PageQuery>) -> Page<Pool> {
+    page("/pools", node.pools().await?, |pool| pool.name.clone(), query)
 }
 
-async fn pool(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+async fn pool(State(node): Node, Path(pool): Path<String>) -> Tagged<Pool> {
     let wanted = |found: &Pool| found.name == pool || found.uuid == pool;
-    find(node.pools().await?, (NoSuchPool, "pool"), &pool, wanted)
+    let found = find(node.pools().await?, (NoSuchPool, "pool"), &pool, wanted)?;
+    Ok(([(ETAG, ETag::of_pool(&found).header())], found))
 }
 
 async fn create_pool(
@@ -123,6 +137,13 @@ async fn create_pool(
 
 async fn import_pool(State(node): Node, Body(request): Body<ImportPool>) -> Answer<Pool> {
     node.import_pool(request).await.map(Json)
+}
+
+async fn find_pools(
+    State(node): Node,
+    Body(request): Body<FindPools>,
+) -> Answer<Vec<ImportablePool>> {
+    node.find_pools(request).await.map(Json)
 }
 
 async fn destroy_pool(

@@ -3,21 +3,26 @@
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
+use axum::http::header::ETAG;
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::etag::{ETag, Tagged};
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node, find};
 use crate::access::{Caller, Role};
 use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::ErrorCode::{
     CannotChangeAccess, InvalidAtomic, InvalidCompression, InvalidHost, InvalidLbaSize,
-    InvalidName, InvalidSize, NoNamespaceNumber, NoSuchPool, NoSuchVolume, NoZstd, NothingToChange,
-    OverPromised, PoolOpening, PoolReadOnly, PoolUnavailable, StateNotWritten, Stopping,
-    TooManyHosts, VolumeExists, WriteProtected,
+    InvalidName, InvalidSize, NoNamespaceNumber, NoSuchPolicy, NoSuchPool, NoSuchVolume, NoZstd,
+    NothingToChange, OverPromised, PoolOpening, PoolReadOnly, PoolUnavailable, StateNotWritten,
+    Stopping, TooManyHosts, VolumeExists, WriteProtected,
 };
 use crate::error::sets::{OPEN_POOL, VOLUME};
 use crate::error::{ApiError, ErrorCode};
 use crate::operation::Route;
+use crate::query::Query;
 use crate::types::{ChangeVolume, CreateVolume, NameHosts, Pool, Volume};
 
 /// Of what can be chosen when a volume is made, and changed later.
@@ -32,32 +37,34 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn made_and_changed() -> [Route; 4] {
     [
-        Route::get("/volumes", "list_volumes", volumes)
+        paged(Route::get("/volumes", "list_volumes", volumes), "pool/name")
             .text("All volumes of all pools that are open.")
+            .query::<String>("pool", "Only the volumes of this pool.")
             .answers_list::<Volume>("All volumes.")
             .fails(&[Stopping]),
         Route::post("/volumes", "create_volume", create_volume)
             .changes(Role::Operator, "volume create")
             .text("Makes a volume.")
             .takes::<CreateVolume>()
+            .idempotent()
             .makes::<Volume>("The volume that was made.")
             .fails(OPEN_POOL)
             .fails(SETTINGS)
             .fails(&[InvalidHost, InvalidLbaSize, NoNamespaceNumber, StateNotWritten, TooManyHosts]),
         Route::get("/volumes/{pool}/{volume}", "get_volume", volume)
-            .text("A volume.")
+            .text("A volume. The header ETag names what people have chosen of it, for If-Match.")
             .answers::<Volume>(THE_VOLUME)
             .fails(&[NoSuchPool, NoSuchVolume, PoolOpening, PoolUnavailable, Stopping]),
         Route::patch("/volumes/{pool}/{volume}", "change_volume", change_volume)
             .changes_by(Role::Operator, change)
-            .text("Changes a volume: its size, its name, its write protection, or what hosts are told of it. What the request leaves out stays as it is.")
+            .text("Changes a volume: its size, its name, its write protection, its policy, or what hosts are told of it. What the request leaves out stays as it is.")
             .takes::<ChangeVolume>()
             .consent()
             .answers::<Volume>(THE_VOLUME)
             .fails(OPEN_POOL)
             .fails(VOLUME)
             .fails(SETTINGS)
-            .fails(&[InvalidAtomic, NothingToChange, PoolReadOnly, WriteProtected]),
+            .fails(&[InvalidAtomic, NoSuchPolicy, NothingToChange, PoolReadOnly, WriteProtected]),
     ]
 }
 
@@ -106,8 +113,27 @@ fn change(asked: &Value) -> &'static str {
     }
 }
 
-async fn volumes(State(node): Node) -> Answer<Vec<Volume>> {
-    node.volumes().await.map(Json)
+/// Which volumes are wanted.
+#[derive(Deserialize)]
+struct VolumesQuery {
+    pool: Option<String>,
+    limit: Option<usize>,
+    after: Option<String>,
+}
+
+async fn volumes(State(node): Node, Query(query): Query<VolumesQuery>) -> Page<Volume> {
+    let VolumesQuery { pool, limit, after } = query;
+    let mut all = node.volumes().await?;
+    let path = match &pool {
+        Some(pool) => {
+            all.retain(|volume| volume.pool == *pool);
+            let query = serde_urlencoded::to_string([("pool", pool)]).expect("text can be encoded");
+            format!("/volumes?{query}")
+        }
+        None => "/volumes".to_owned(),
+    };
+    let key = |volume: &Volume| format!("{}/{}", volume.pool, volume.name);
+    page(&path, all, key, PageQuery { limit, after })
 }
 
 async fn create_volume(
@@ -117,13 +143,14 @@ async fn create_volume(
     Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
 }
 
-async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Answer<Volume> {
+async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Tagged<Volume> {
     let is_meant = |found: &Pool| found.name == pool || found.uuid == pool;
     let Json(pool) = find(node.pools().await?, (NoSuchPool, "pool"), &pool, is_meant)?;
     check_shows_volumes(&pool)?;
     let wanted = |found: &Volume| found.pool == pool.name && found.name == volume;
     let name = format!("{}/{volume}", pool.name);
-    find(node.volumes().await?, (NoSuchVolume, "volume"), &name, wanted)
+    let found = find(node.volumes().await?, (NoSuchVolume, "volume"), &name, wanted)?;
+    Ok(([(ETAG, ETag::of_volume(&found).header())], found))
 }
 
 /// Refuses to say that a volume does not exist while its pool is not open.

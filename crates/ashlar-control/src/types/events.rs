@@ -43,6 +43,16 @@ pub struct Happening {
     pub drive: Option<String>,
     /// The host's NQN.
     pub host: Option<String>,
+    /// Where the host's connection comes from.
+    pub address: Option<String>,
+    /// The host's controller.
+    pub controller_id: Option<u16>,
+    /// Why it has ended, for programs: one of `host_disconnected`, `keep_alive_expired`,
+    /// `connection_lost`, `host_terminated`, `digest_error`, `protocol_error`, `transfer_timeout`,
+    /// `send_failed`, `connect_unfinished` and `daemon_stopping`; null otherwise.
+    pub reason: Option<String>,
+    /// The receiver of events, by its name, that the event is about.
+    pub receiver: Option<String>,
     /// What was entered or left, in the words of pools and drives; empty if the event is about
     /// something else.
     pub states: Vec<String>,
@@ -63,14 +73,14 @@ pub struct Happening {
 
 impl Happening {
     /// One of which no more is known.
-    pub(crate) fn new(severity: Severity, kind: EventKind, message: impl Into<String>) -> Self {
+    pub fn new(severity: Severity, kind: EventKind, message: impl Into<String>) -> Self {
         let (hint, kind) = (kind.hint().map(str::to_owned), kind.word().to_owned());
         let message = printable(&message.into());
         Happening { severity, kind, message, hint, ..Happening::default() }
     }
 
     /// The same, which has come of that.
-    pub(crate) fn because(mut self, cause: Option<&str>) -> Self {
+    pub fn because(mut self, cause: Option<&str>) -> Self {
         if let Some(cause) = cause {
             self.cause = Some(printable(cause));
             self.message = format!("{}: {}", self.message, printable(cause));

@@ -91,6 +91,12 @@ pub struct IoStatVolume {
     pub writes: IoCounts,
     /// Dataset Management that deallocates, and Write Zeroes.
     pub trims: IoCounts,
+    /// Commands that wait for the limits of its policy.
+    pub waiting_operations: u64,
+    /// Commands that have waited for them.
+    pub delayed_operations: u64,
+    /// How long those have waited, all together.
+    pub delayed_seconds: f64,
 }
 
 /// Operations of a pool on a drive, since it was opened.

@@ -6,7 +6,9 @@ use ashlar_block::ByteSize;
 
 use super::{Moving, Seen, What};
 use crate::events::EventKind;
-use crate::events::kinds::{hint_of_drive_state, hint_of_pool_state};
+use crate::events::kinds::{
+    hint_of_drive_state, hint_of_pool_state, severity_of_drive_state, severity_of_pool_state,
+};
 use crate::node_api::Warning;
 use crate::progress_text::{ProgressText, Span};
 use crate::types::{
@@ -41,10 +43,10 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
     for pool in &now.pools {
         let what = if is(pool, What::Rebuild.state()) { What::Rebuild } else { What::Evacuation };
         let (moving, moved) =
-            of_moving(before.moving.get(&pool.uuid).copied(), what, pool.rebuild, pool);
+            of_moving(before.moving.get(&pool.uuid).copied(), what, pool.rebuild(), pool);
         now.moving.extend(moving.map(|moving| (pool.uuid.clone(), moving)));
         let rebalancing = before.rebalancing.get(&pool.uuid).copied();
-        let (rebalancing, spread) = of_moving(rebalancing, What::Rebalance, pool.rebalance, pool);
+        let (rebalancing, spread) = of_moving(rebalancing, What::Rebalance, pool.rebalance(), pool);
         now.rebalancing.extend(rebalancing.map(|moving| (pool.uuid.clone(), moving)));
         let told = before.full_soon.get(&pool.uuid).copied();
         let (told, forecast) = of_forecast(told, now.at, pool);
@@ -114,21 +116,15 @@ fn of_pool(
     };
     all.extend(words(now, before.unwrap_or(&nothing)).iter().map(|state| entered(now, state)));
     all.extend(moved);
-    all.extend(was_open.and_then(|before| of_scrub(before.scrub.as_ref(), now)));
-    all.extend(was_open.and_then(|before| of_trim(before.trim.as_ref(), now)));
-    all.extend(was_open.and_then(|before| of_verify(before.verify.as_ref(), now)));
+    all.extend(was_open.and_then(|before| of_scrub(before.scrub(), now)));
+    all.extend(was_open.and_then(|before| of_trim(before.trim(), now)));
+    all.extend(was_open.and_then(|before| of_verify(before.verify(), now)));
     all.extend(words(same, now).iter().map(|state| left(now, state)));
     all
 }
 
 fn entered(pool: &Pool, state: &str) -> Happening {
-    let severity = match state {
-        UNAVAILABLE | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
-        "degraded" | "uncertain" | "nearly-full" | "throttled" | "short-for-loss" => {
-            Severity::Warning
-        }
-        _ => Severity::Info,
-    };
+    let severity = severity_of_pool_state(state);
     let has_reason = matches!(state, UNAVAILABLE | "read-only" | "taken" | "uncertain");
     let why = pool.problem.clone().filter(|_| has_reason).or_else(|| of_room(pool, state));
     let message = format!("pool '{}' is {state}", pool.name);
@@ -142,10 +138,11 @@ fn entered(pool: &Pool, state: &str) -> Happening {
 fn of_room(pool: &Pool, state: &str) -> Option<String> {
     match state {
         "full" => Some("writes are refused".to_owned()),
-        "nearly-full" | "throttled" => {
-            Some(format!("{} are safe to write", ByteSize(pool.safe_to_write_bytes?)))
-        }
-        "short-for-loss" => pool.after_loss.as_ref()?.problem.clone(),
+        "nearly-full" | "throttled" => Some(format!(
+            "{} are safe to write",
+            ByteSize(pool.space.as_ref()?.safe_to_write_bytes)
+        )),
+        "short-for-loss" => pool.space.as_ref()?.after_loss.as_ref()?.problem.clone(),
         _ => None,
     }
 }
@@ -209,7 +206,7 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
 /// A scrub that has come to its end since, with what it has found.
 fn of_scrub(before: Option<&Scrub>, now: &Pool) -> Option<Happening> {
     let ended = |scrub: &Scrub| scrub.finished_at.clone().filter(|_| scrub.is("finished"));
-    let scrub = now.scrub.as_ref()?;
+    let scrub = now.scrub()?;
     let is_new =
         ended(scrub).is_some() && before.is_none_or(|before| ended(before) != ended(scrub));
     let severity = match scrub.wrong + scrub.unreadable + scrub.unrepaired {
@@ -242,7 +239,11 @@ fn of_forecast(
     at: Duration,
     now: &Pool,
 ) -> (Option<Duration>, Option<Happening>) {
-    let Some(left) = now.full_in_seconds.filter(|left| *left < FULL_SOON_SECONDS) else {
+    let Some(left) = now
+        .of_space(|space| space.full_in_seconds)
+        .flatten()
+        .filter(|left| *left < FULL_SOON_SECONDS)
+    else {
         return (told.filter(|last| at.saturating_sub(*last) < FULL_SOON_OVER), None);
     };
     let tell = || {
@@ -255,7 +256,7 @@ fn of_forecast(
 
 /// A proof of the ledger that has come to its end since.
 fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
-    let verify = now.verify.as_ref().filter(|verify| verify.finished_at.is_some())?;
+    let verify = now.verify().filter(|verify| verify.finished_at.is_some())?;
     let is_new = before.is_none_or(|before| before.finished_at != verify.finished_at);
     let (severity, how) = match (&verify.problem, verify.differences.len()) {
         (Some(why), _) => (Severity::Warning, format!("could not be proved: {why}")),
@@ -271,7 +272,7 @@ fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
 
 /// A trim that has come to its end since.
 fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
-    let trim = now.trim.as_ref().filter(|trim| trim.finished_at.is_some())?;
+    let trim = now.trim().filter(|trim| trim.finished_at.is_some())?;
     let is_new = before.is_none_or(|before| before.finished_at != trim.finished_at);
     let severity = if trim.refusals > 0 { Severity::Warning } else { Severity::Info };
     let refused = match trim.refusals {
@@ -364,10 +365,8 @@ fn drive_state(pool: &Pool, before: Option<&PoolDrive>, now: &PoolDrive) -> Opti
     // It was lost and made good for between two looks: nothing else tells of the loss.
     let was_lost = state == "released" && before.is_some_and(|before| word(before) == ONLINE);
     let severity = match state {
-        "failed" | "absent" => Severity::Error,
         "released" if was_lost => Severity::Error,
-        "stale" | "slow" => Severity::Warning,
-        _ => Severity::Info,
+        state => severity_of_drive_state(state),
     };
     let message = match state {
         "released" if was_lost => {

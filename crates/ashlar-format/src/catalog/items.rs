@@ -32,9 +32,10 @@ const VOLUME: u16 = 5;
 const LAYER: u16 = 6;
 const USAGE: u16 = 7;
 const DICTIONARY: u16 = 9;
+const ATTRIBUTES: u16 = 10;
 
 fn is_known((tag, _): ItemKey) -> bool {
-    [POOL, SETTINGS, SCRUB, VOLUME, LAYER, USAGE, DICTIONARY].contains(&tag)
+    [POOL, SETTINGS, SCRUB, VOLUME, LAYER, USAGE, DICTIONARY, ATTRIBUTES].contains(&tag)
 }
 
 /// Families whose usage is in one item.
@@ -71,10 +72,12 @@ impl Catalog {
         let usages = used.map(|(family, _)| (USAGE, family.0 / FAMILIES_PER_ITEM));
         let dictionaries = self.dictionaries.keys().map(|number| (DICTIONARY, number.0));
         // What is kept of a volume goes with it.
-        let stays = |item: &&ItemKey| item.0 == USAGE || !is_known(**item);
+        let stays = |item: &&ItemKey| matches!(item.0, USAGE | ATTRIBUTES) || !is_known(**item);
         let kept = self.kept.0.keys().filter(stays).copied();
         let of_itself = [(POOL, 0), (SETTINGS, 0), (SCRUB, 0)].into_iter();
+        let attributes = (!self.attributes.is_empty()).then_some((ATTRIBUTES, 0));
         of_itself
+            .chain(attributes)
             .chain(volumes)
             .chain(layers)
             .chain(usages)
@@ -89,6 +92,7 @@ impl Catalog {
         match item {
             (POOL, _) => self.of_pool() != before.of_pool(),
             (SETTINGS, _) => self.settings != before.settings,
+            (ATTRIBUTES, _) => self.attributes != before.attributes,
             (SCRUB, _) => {
                 (&self.scrub, &self.scrub_progress) != (&before.scrub, &before.scrub_progress)
             }
@@ -117,6 +121,8 @@ impl Catalog {
         match item {
             (POOL, _) => self.put_pool(&mut w),
             (SETTINGS, _) => put_settings(&mut w, &self.settings),
+            (ATTRIBUTES, _) if self.attributes.is_empty() => {}
+            (ATTRIBUTES, _) => put_field(&mut w, 1, |w| w.bytes(&self.attributes)),
             (SCRUB, _) => self.put_scrub(&mut w),
             (VOLUME, id) => {
                 self.volumes.get(&VolumeId(id)).into_iter().for_each(|it| put_volume(&mut w, it))
@@ -169,7 +175,8 @@ impl Catalog {
                 take_fields(WHAT, bytes, |tag, r| take_settings(&mut self.settings, tag, r))
             }
             (SCRUB, 0) => take_fields(WHAT, bytes, |tag, r| self.take_scrub(tag, r)),
-            (POOL | SETTINGS | SCRUB, _) => Err(Malformed { what: WHAT }.into()),
+            (ATTRIBUTES, 0) => take_fields(WHAT, bytes, |tag, r| self.take_attributes(tag, r)),
+            (POOL | SETTINGS | SCRUB | ATTRIBUTES, _) => Err(Malformed { what: WHAT }.into()),
             (VOLUME, id) => {
                 let (volume, kept) = take_volume(bytes)?;
                 self.volumes.insert(VolumeId(id), volume);
@@ -249,6 +256,14 @@ impl Catalog {
             10 => self.next_dictionary = DictionaryNumber(r.u32()?),
             _ => return Ok(false),
         }
+        Ok(true)
+    }
+
+    fn take_attributes(&mut self, tag: u16, r: &mut Reader<'_>) -> Result<bool, FieldsError> {
+        if tag != 1 {
+            return Ok(false);
+        }
+        self.attributes = Bytes::copy_from_slice(r.bytes(r.rest().len())?);
         Ok(true)
     }
 

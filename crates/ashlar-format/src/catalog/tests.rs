@@ -41,6 +41,7 @@ fn catalog() -> Catalog {
             overcommit: true,
             levels: Levels { warn: 70, throttle: 85, stop: 97 },
         },
+        attributes: Bytes::from_static(b"policies"),
         scrub: ScrubRecord {
             counted_from: 5,
             started_at: 3,
@@ -116,12 +117,13 @@ fn a_family_that_stores_nothing_takes_nothing() {
 #[test]
 fn an_item_has_changed_if_its_bytes_are_others() {
     let before = catalog();
-    let changes: [fn(&mut Catalog); 11] = [
+    let changes: [fn(&mut Catalog); 12] = [
         |catalog| catalog.rebuilt_bytes += 1,
         |catalog| catalog.next_layer += 1,
         |catalog| catalog.lifetime.blocks_written += 1,
         |catalog| catalog.next_dictionary.0 += 1,
         |catalog| catalog.settings.scrub_prio = 9,
+        |catalog| catalog.attributes = Bytes::from_static(b"policie5"),
         |catalog| catalog.scrub.finished_at += 1,
         |catalog| catalog.scrub_progress = None,
         |catalog| catalog.volumes.get_mut(&VolumeId(4)).expect("there is one").blocks += 1,

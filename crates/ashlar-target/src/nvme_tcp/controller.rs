@@ -226,6 +226,7 @@ impl<D: Door> Controller<D> {
         self.association.retry_delays.store(false, Ordering::Release);
         self.association.io_queues.store(self.wire.limits.io_queues_max, Ordering::Release);
         self.status.set(ControllerStatus { ready: true, ..ControllerStatus::default() });
+        self.association.shut_down.store(false, Ordering::Release);
         self.association.enabled.store(true, Ordering::Release);
     }
 
@@ -239,6 +240,7 @@ impl<D: Door> Controller<D> {
         let occurring =
             ControllerStatus { shutdown: ShutdownState::Occurring, ..self.status.get() };
         self.status.set(occurring);
+        self.association.shut_down.store(true, Ordering::Release);
         self.stop();
     }
 

@@ -64,6 +64,9 @@ async fn run<D: Door>(
     write.measure(OpKind::Write, &opened.volume, length.into());
     // For both at once: pairs that each held one half and waited for the other would wait for ever.
     let needed = footprint::compare_and_write(&opened.bytes, to_come(compare, write, length)?);
+    for kind in [OpKind::Read, OpKind::Write] {
+        queue.admit(&opened.volume, kind, length.into()).await.map_err(Failed::First)?;
+    }
     let _held = queue.wire.reserve(needed).await.map_err(Failed::First)?;
     let expected = fetch_into_held(compare, length).await.map_err(Failed::First)?;
     let data = fetch_into_held(write, length).await.map_err(Failed::Second)?;

@@ -29,6 +29,7 @@ use super::target::ServiceState;
 use super::ticket::{Stop, Ticket};
 use super::transfer::{bytes_to_come, fetch, fetch_into_held};
 
+mod admission;
 mod namespace;
 
 pub(super) use namespace::{Geometry, Opened};
@@ -224,16 +225,19 @@ impl<D: Door> IoQueue<D> {
         needed: impl FnOnce(&Range<u64>) -> u64,
     ) -> Result<(Opened<D>, Option<Payload>), Stop> {
         let opened = self.open_ready(ticket.nsid(), &open).await?;
-        ticket.measure(kind, &opened.volume, length_of(&opened.bytes));
+        let length = length_of(&opened.bytes);
+        ticket.measure(kind, &opened.volume, length);
         let needed = needed(&opened.bytes);
-        if needed == 0 {
-            return Ok((opened, None));
-        }
-        if let Some(held) = self.wire.memory.try_take(needed) {
-            return Ok((opened, Some(held)));
-        }
-        let held = self.wire.wait_for_memory(needed).await?;
-        Ok((opened.again(open)?, Some(held)))
+        let has_waited = self.admit(&opened.volume, kind, length).await?;
+        let held = match self.wire.memory.try_take(needed) {
+            _ if needed == 0 => None,
+            Some(held) => Some(held),
+            None => {
+                let held = self.wire.wait_for_memory(needed).await?;
+                return Ok((opened.again(open)?, Some(held)));
+            }
+        };
+        Ok((if has_waited { opened.again(open)? } else { opened }, held))
     }
 
     /// What `open` opens, with as many bytes of data from the host, and the memory that a command
@@ -251,13 +255,16 @@ impl<D: Door> IoQueue<D> {
             ticket.measure(kind, &opened.volume, length.into());
         }
         let needed = needed(&opened.bytes, bytes_to_come(ticket.sqe(), length)?);
+        // What has no kind reads what is there.
+        let kind = kind.unwrap_or(OpKind::Read);
+        let has_waited = self.admit(&opened.volume, kind, length.into()).await?;
         let held = self.wire.reserve(needed).await?;
         let data = fetch_into_held(ticket, length).await?;
         // Late data of an ended connection are never applied.
         if self.wire.life.has_ended() {
             return Err(Stop::Abandon);
         }
-        let opened = if held.is_some() { opened.again(open)? } else { opened };
+        let opened = if has_waited || held.is_some() { opened.again(open)? } else { opened };
         Ok((data, opened, held))
     }
 
@@ -362,6 +369,8 @@ impl<D: Door> IoQueue<D> {
         let bytes = geometry.bytes_of(range.start, range.count.into())?;
         self.wire.traffic.count_read();
         for part in footprint::verified_parts(bytes, self.wire.limits.transfer_bytes_max) {
+            let (_, volume) = self.open(nsid)?;
+            self.admit(&volume, OpKind::Read, length_of(&part)).await?;
             let _held = self.wire.reserve(footprint::verify(&part)).await?;
             if self.wire.life.has_ended() {
                 return Err(Stop::Abandon);
@@ -380,9 +389,12 @@ impl<D: Door> IoQueue<D> {
         deallocate: bool,
     ) -> Result<(), Stop> {
         let nsid = ticket.nsid();
-        self.open_whole(nsid).await?;
+        let (_, volume) = self.open_whole(nsid).await?;
         let bytes = usize::from(range_count) * DSM_RANGE_BYTES;
         let sent_bytes = sent_range_bytes(ticket.sqe(), bytes)?;
+        if deallocate {
+            self.admit(&volume, OpKind::Trim, 0).await?;
+        }
         let received = fetch(ticket, sent_bytes).await?;
         if self.wire.life.has_ended() {
             return Err(Stop::Abandon);

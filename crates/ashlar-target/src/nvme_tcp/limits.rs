@@ -31,7 +31,8 @@ pub struct Limits {
     /// to it, before its connection is ended.
     pub transfer_timeout: Duration,
     /// How long a command waits for its namespace to be ready before it is answered with Namespace
-    /// Not Ready: less than hosts wait for an answer, which is 30 s with Linux.
+    /// Not Ready, and for the limits of its volume before it is answered with Command Interrupted,
+    /// upon which it comes again: less than hosts wait for an answer, which is 30 s with Linux.
     pub ready_wait: Duration,
     /// How long the end of a connection waits for the other side to take the last PDU.
     pub closing_timeout: Duration,

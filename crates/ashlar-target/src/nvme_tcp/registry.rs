@@ -16,7 +16,9 @@ use ashlar_volume::HostNqn;
 use super::errors::ErrorLog;
 use super::shared_nqn::{self, SharedNqn, Sign};
 use super::signal::Once;
-use super::visits::{HostVisits, VisitTotals, Visits};
+use super::visits::{
+    TakenVisits, Visit, VisitEnd, VisitEndReason, VisitQueue, VisitTotals, Visitors,
+};
 
 /// Highest controller identifier (Base 2.1, section 3.1.3.3: FFF0h to FFFFh are reserved).
 const CONTROLLER_ID_MAX: u16 = 0xffef;
@@ -30,6 +32,8 @@ pub(super) enum EndReason {
     PeerTerminated,
     /// The host broke the protocol.
     Fault,
+    /// A header did not match its digest.
+    DigestError,
     /// The host sent Disconnect.
     Disconnected,
     /// The host sent no Keep Alive in time.
@@ -48,6 +52,20 @@ pub(super) enum EndReason {
     SendFailed,
     /// The service ends.
     Shutdown,
+}
+
+impl EndReason {
+    /// Something was wrong with what came or went.
+    fn is_fault(self) -> bool {
+        matches!(
+            self,
+            EndReason::Fault
+                | EndReason::DigestError
+                | EndReason::PeerTerminated
+                | EndReason::TransferTimeout
+                | EndReason::SendFailed
+        )
+    }
 }
 
 /// The life of one connection, as other reactors see it.
@@ -111,6 +129,8 @@ pub(super) struct Association {
     heard: AtomicU64,
     /// CC.EN is set: I/O queues may connect.
     pub(super) enabled: AtomicBool,
+    /// The host has asked for a shutdown: whatever ends it now is in order.
+    pub(super) shut_down: AtomicBool,
     /// The host honours Command Retry Delays.
     pub(super) retry_delays: AtomicBool,
     /// I/O queues that the host may connect.
@@ -122,6 +142,19 @@ impl Association {
     /// Its admin queue has brought a command.
     pub(super) fn hear(&self, now: Nanos) {
         self.heard.store(now.0, Ordering::Relaxed);
+    }
+
+    /// The host has made it, or it has ended, and the host has so many since.
+    fn visit(&self, controllers: usize, reason: Option<VisitEndReason>) -> Visit {
+        let lasted = now().since(self.connected);
+        Visit {
+            at: SystemTime::now(),
+            nqn: self.host.nqn.clone(),
+            address: self.address,
+            controller_id: self.controller_id,
+            controllers,
+            end: reason.map(|reason| VisitEnd { reason, lasted }),
+        }
     }
 
     fn sign(&self) -> Sign {
@@ -163,6 +196,9 @@ struct Entry {
     queues: BTreeMap<u16, Arc<Life>>,
     /// How often its I/O queues were ended.
     resets: u64,
+    /// By what the first of its I/O queues has ended that did not end in order: a host gives up the
+    /// whole controller then, by closing it.
+    fault: Option<EndReason>,
 }
 
 /// A connection that may outlive its place among its controller's queues.
@@ -177,7 +213,7 @@ struct State {
     controllers: BTreeMap<u16, Entry>,
     last_id: u16,
     lives: Vec<KnownLife>,
-    visits: Visits,
+    visitors: Visitors,
 }
 
 /// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a
@@ -209,6 +245,7 @@ pub(super) enum JoinError {
 #[derive(Default)]
 pub(super) struct Registry {
     state: Mutex<State>,
+    visits: VisitQueue,
 }
 
 impl Registry {
@@ -235,16 +272,18 @@ impl Registry {
             connected: now(),
             heard: AtomicU64::new(now().0),
             enabled: AtomicBool::new(false),
+            shut_down: AtomicBool::new(false),
             retry_delays: AtomicBool::new(false),
             io_queues: AtomicU16::new(0),
             errors: Mutex::default(),
         });
         let queues = [(0, life.clone())].into();
-        state
-            .controllers
-            .insert(controller_id, Entry { association: association.clone(), queues, resets: 0 });
+        let entry = Entry { association: association.clone(), queues, resets: 0, fault: None };
+        state.controllers.insert(controller_id, entry);
         if !is_discovery {
-            state.visits.connected(&host.nqn);
+            let controllers = state.visitors.connected(&host.nqn);
+            // Under the lock: the end of one that has been made is told after that.
+            self.visits.put(association.visit(controllers, None));
         }
         state.remember(host.nqn, controller_id, life);
         Some(association)
@@ -295,13 +334,19 @@ impl Registry {
             return;
         }
         entry.queues.remove(&queue_id);
+        let reason = life.stop.get().unwrap_or(EndReason::PeerClosed);
         if queue_id == 0 {
             entry.queues.values().for_each(|other| other.end(EndReason::AssociationEnded));
-            let association = entry.association.clone();
+            let (association, fault) = (entry.association.clone(), entry.fault);
             state.controllers.remove(&controller_id);
             if !association.is_discovery {
-                state.visits.disconnected(&association.host.nqn);
+                let left = state.visitors.disconnected(&association.host.nqn);
+                let shut_down = association.shut_down.load(Ordering::Acquire);
+                let reason = VisitEndReason::of(reason, shut_down, fault);
+                self.visits.put(association.visit(left, Some(reason)));
             }
+        } else if reason.is_fault() {
+            entry.fault.get_or_insert(reason);
         }
     }
 
@@ -355,12 +400,18 @@ impl Registry {
         shared_nqn::shared(signs)
     }
 
-    pub(super) fn take_visits(&self) -> Vec<HostVisits> {
-        self.state().visits.take()
+    /// What has come and gone since the last take.
+    pub(super) fn take_visits(&self) -> TakenVisits {
+        self.visits.take()
+    }
+
+    /// Waits until there is some.
+    pub(super) async fn visits_have_come(&self) {
+        self.visits.has_come().await;
     }
 
     pub(super) fn visit_totals(&self) -> VisitTotals {
-        self.state().visits.totals()
+        self.state().visitors.totals()
     }
 }
 

@@ -25,7 +25,7 @@ use super::sanitize::Sanitizes;
 use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
 use super::traffic::{Traffic, TrafficTotals};
-use super::visits::{HostVisits, VisitTotals};
+use super::visits::{TakenVisits, VisitTotals};
 
 /// What a target serves.
 #[derive(Clone, Debug)]
@@ -132,8 +132,14 @@ impl Target {
 
     /// The hosts that have connected or gone since the last take: one caller sees each. May be
     /// called on any thread.
-    pub fn take_visits(&self) -> Vec<HostVisits> {
+    pub fn take_visits(&self) -> TakenVisits {
         self.shared.registry.take_visits()
+    }
+
+    /// Waits until a host has connected or gone, for the one who takes. May be called on any
+    /// thread.
+    pub async fn visits_have_come(&self) {
+        self.shared.registry.visits_have_come().await;
     }
 
     /// How often hosts have connected and gone so far. May be called on any thread.

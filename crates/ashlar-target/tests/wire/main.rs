@@ -15,6 +15,7 @@ mod freeze;
 mod handshake;
 mod hostile;
 mod io;
+mod limited;
 mod linux;
 mod not_ready;
 mod reactors;

@@ -9,7 +9,13 @@ fn pool(is_whole: bool) -> PoolActivity {
 
 fn volume() -> VolumeActivity {
     let (usage, activity) = (Usage::default(), Activity::default());
-    VolumeActivity { name: "v0".to_owned(), uuid: VolumeUuid([2; 16]), usage, activity }
+    VolumeActivity {
+        name: "v0".to_owned(),
+        uuid: VolumeUuid([2; 16]),
+        usage,
+        activity,
+        delays: Default::default(),
+    }
 }
 
 fn drive() -> DriveActivity {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::qos::Policy;
 
 fn attributes() -> Attributes {
     let hosts = ["nqn.2014-08.org.example:a", "nqn.2014-08.org.example:b"];
@@ -13,7 +14,9 @@ fn attributes() -> Attributes {
         atomic: AtomicWrites::UpTo(16 << 10),
         erase: Some(EraseKind::Sanitize),
         is_sanitized: true,
+        qos: VolumeQos::Named("gold".to_owned()),
         kept: Kept::default(),
+        qos_kept: Kept::default(),
     }
 }
 
@@ -24,7 +27,11 @@ fn come_back_as_they_were() {
     let most = Attributes { atomic: AtomicWrites::Most, ..attributes() };
     let wiped = Attributes { erase: Some(EraseKind::Wipe), ..attributes() };
     let whole = Attributes { erase: None, is_sanitized: false, ..attributes() };
-    for attributes in [attributes(), any, off, most, wiped, whole] {
+    let free = Attributes { qos: VolumeQos::Unlimited, ..attributes() };
+    let usual = Attributes { qos: VolumeQos::PoolDefault, ..attributes() };
+    let policy = Policy { weight: 7, ..Policy::default() };
+    let own = Attributes { qos: VolumeQos::Own(policy), ..attributes() };
+    for attributes in [attributes(), any, off, most, wiped, whole, free, usual, own] {
         assert_eq!(Attributes::decode(&attributes.encode()), Ok(attributes));
     }
 }
@@ -64,4 +71,23 @@ fn what_a_newer_version_has_added_is_kept_or_refused() {
     assert_eq!(Attributes { kept: Kept::default(), ..read }, attributes());
     let refused = Attributes::decode(&with(CRITICAL | 50)).expect_err("it cannot");
     assert_eq!(refused, FieldsError::Unknown { what: WHAT, tag: 50 });
+}
+
+#[test]
+fn an_own_policy_that_a_newer_version_has_made_is_kept() {
+    let with = |tag: u16| {
+        let mut w = Writer(Attributes { qos: VolumeQos::PoolDefault, ..attributes() }.encode());
+        put_field(&mut w, 13, |w| {
+            put_policy(w, &Policy { weight: 7, ..Policy::default() });
+            put_field(w, tag, |w| w.bytes(b"later"));
+            w
+        });
+        w.0
+    };
+    let known = Attributes::decode(&with(50)).expect("it can be passed over");
+    assert!(matches!(known.qos, VolumeQos::Own(Policy { weight: 7, .. })));
+    assert_eq!(known.encode(), with(50));
+    let unknown = Attributes::decode(&with(CRITICAL | 50)).expect("it limits nobody");
+    assert_eq!(unknown.qos, VolumeQos::PoolDefault);
+    assert_eq!(unknown.encode(), with(CRITICAL | 50));
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use ashlar_block::latency::OpKind;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Notify, wait_for};
 use bytes::Bytes;
 
@@ -29,6 +30,8 @@ struct State {
     refusal: Option<Cause>,
     held: bool,
     waiting: usize,
+    /// Nothing of a host may begin.
+    limited: bool,
 }
 
 /// An operation that waits, until dropped.
@@ -90,9 +93,17 @@ impl MemoryVolume {
         self.shared.released.notify_waiters();
     }
 
-    /// Operations that wait because of [`MemoryVolume::hold`].
+    /// Operations that wait because of [`MemoryVolume::hold`], and commands because of
+    /// [`MemoryVolume::limit`].
     pub fn held_count(&self) -> usize {
         self.state().waiting
+    }
+
+    /// Lets no command of a host begin, as limits do that are spent, or all that wait and all later
+    /// ones.
+    pub fn limit(&self, limited: bool) {
+        self.state().limited = limited;
+        self.shared.released.notify_waiters();
     }
 
     /// Takes the volume for one operation within `range`, once it is not held.
@@ -173,6 +184,15 @@ impl State {
 }
 
 impl VolumeIo for MemoryVolume {
+    fn try_admit(&self, _: OpKind, _: u64) -> bool {
+        !self.state().limited
+    }
+
+    async fn admit(&self, _: OpKind, _: u64) {
+        let _waiting = Waiting::new(self);
+        wait_for(&self.shared.released, || (!self.state().limited).then_some(())).await;
+    }
+
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
         let range = range_of(offset, bytes);
         let state = self.admit(range.clone()).await?;

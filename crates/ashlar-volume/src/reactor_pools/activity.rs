@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use ashlar_block::latency::{Activity, Histogram, Meter, OpKind};
 use ashlar_block::{Device, PoolUuid, Spawn, VolumeUuid};
@@ -9,6 +10,8 @@ use ashlar_block::{Device, PoolUuid, Spawn, VolumeUuid};
 use super::{OpenPool, PoolDrive, ReactorPools};
 use crate::activity::{DriveActivity, Measured, PoolActivity, Scope, VolumeActivity};
 use crate::drive_provider::DriveProvider;
+use crate::qos::gate::Gate;
+use crate::qos::throttle::Throttle;
 
 /// Volumes that are counted in one turn of the reactor: hosts wait for no more of them.
 const VOLUMES_PER_TURN: usize = 32;
@@ -19,9 +22,24 @@ impl<B: DriveProvider> ReactorPools<B> {
         self.meters.borrow_mut().entry(volume).or_default().clone()
     }
 
+    /// Who waits for the limits of that volume at this reactor. One that was opened anew has other
+    /// limits: who waits for the old ones goes on with them.
+    pub(crate) fn gate(&self, volume: VolumeUuid, throttle: &Arc<Throttle>) -> Rc<Gate<B::World>> {
+        let mut gates = self.gates.borrow_mut();
+        match gates.get(&volume).filter(|gate| gate.is_of(throttle)) {
+            Some(gate) => gate.clone(),
+            None => {
+                let gate = Rc::new(Gate::new(self.world.clone(), throttle.clone()));
+                gates.insert(volume, gate.clone());
+                gate
+            }
+        }
+    }
+
     /// Forgets what was counted of volumes that are not these.
     pub(crate) fn keep_meters(&self, volumes: &BTreeSet<VolumeUuid>) {
         self.meters.borrow_mut().retain(|volume, _| volumes.contains(volume));
+        self.gates.borrow_mut().retain(|volume, _| volumes.contains(volume));
     }
 
     /// The pools of this reactor, as far as they are wanted: with what goes on in their drives, and
@@ -111,11 +129,12 @@ impl<B: DriveProvider> OpenPool<B> {
 
     fn volumes_for_activity(&self) -> Vec<VolumeActivity> {
         let volumes = self.volumes.borrow();
-        let known = |volume: &super::PoolVolume<B>| {
-            let (name, uuid) = volume.with_attributes(|it| (it.name.to_string(), it.uuid));
-            VolumeActivity { name, uuid, usage: volume.usage(), activity: Activity::default() }
+        let known = |open: &super::OpenVolume<B>| {
+            let (name, uuid) = open.volume.with_attributes(|it| (it.name.to_string(), it.uuid));
+            let (usage, delays) = (open.volume.usage(), open.throttle.delays());
+            VolumeActivity { name, uuid, usage, activity: Activity::default(), delays }
         };
-        volumes.values().map(|open| known(&open.volume)).collect()
+        volumes.values().map(known).collect()
     }
 
     fn drives_activity(&self, provider: &B) -> Vec<DriveActivity> {

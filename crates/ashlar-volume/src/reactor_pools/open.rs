@@ -14,6 +14,7 @@ use futures_util::lock::Mutex;
 
 use super::members::{FoundMember, FoundPool, reasons};
 use super::notes::{Notes, difference_in_size};
+use super::qos::policies_of;
 use super::stopped::stopped;
 use super::{OpenPool, OpenVolume, Opening, OpeningStage, PoolDrive, PoolStore, ReactorPools};
 use crate::attributes::Attributes;
@@ -21,6 +22,7 @@ use crate::door::Nsid;
 use crate::drive_provider::{DriveProvider, NoMember};
 use crate::error::NodeError;
 use crate::fuse::{Fuse, PoolWorld};
+use crate::qos::fair::FairShare;
 use crate::report::PoolRecord;
 use crate::store_volume::StoreVolume;
 use crate::table::Table;
@@ -231,7 +233,13 @@ impl<B: DriveProvider> ReactorPools<B> {
             }
         };
         let changed = attributes.nsid != wanted;
-        let volume = StoreVolume::new(pool.store.clone(), id, entry.blocks, attributes.clone());
+        let volume = StoreVolume::taking_turns(
+            pool.store.clone(),
+            &pool.fair,
+            id,
+            entry.blocks,
+            attributes.clone(),
+        );
         if changed {
             tracing::warn!(volume = %attributes.name, was = wanted.0, is = attributes.nsid.0, "namespace number taken");
             if let Err(error) = volume.change_attributes(|_| attributes).await {
@@ -239,6 +247,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             }
         }
         pool.volumes.borrow_mut().insert(id, OpenVolume::new(volume, entry.compression));
+        pool.apply_qos(id);
     }
 }
 
@@ -251,9 +260,12 @@ impl<B: DriveProvider> OpenPool<B> {
         drives: Vec<PoolDrive<B::Device>>,
         notes: Notes,
     ) -> Self {
+        let (fair, policies) = (FairShare::new(store.world().clone()), policies_of(&store));
         OpenPool {
             uuid,
             store,
+            fair,
+            policies,
             opened,
             drives: RefCell::new(drives),
             notes,

@@ -9,12 +9,17 @@ use ashlar_store::Compression;
 
 use super::PoolVolume;
 use crate::drive_provider::DriveProvider;
+use crate::qos::Policy;
+use crate::qos::throttle::Throttle;
 
 /// A volume, and what of it other reactors may read.
 pub(super) struct OpenVolume<B: DriveProvider> {
     pub(super) volume: PoolVolume<B>,
     pub(super) compression: Compression,
     pub(super) used_bytes: Arc<AtomicU64>,
+    pub(super) throttle: Arc<Throttle>,
+    /// The policy that it is held to, and the size that this was for.
+    pub(super) held_to: Cell<Option<(Policy, u64)>>,
     traffic: Traffic,
 }
 
@@ -33,6 +38,8 @@ impl<B: DriveProvider> OpenVolume<B> {
             volume,
             compression,
             used_bytes: Arc::default(),
+            throttle: Arc::default(),
+            held_to: Cell::default(),
             traffic: Traffic::default(),
         };
         open.refresh();

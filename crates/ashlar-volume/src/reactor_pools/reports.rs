@@ -111,6 +111,9 @@ impl<B: DriveProvider> OpenPool<B> {
             compression,
             usage: open.volume.usage(),
             is_busy: open.is_busy(),
+            policy: self.policies.borrow().known.resolve(&attributes.qos),
+            qos: attributes.qos,
+            delays: open.throttle.delays(),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::door::{AccessList, FormatRequest, HostNqn, NamespaceInfo, Nsid};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::name::VolumeName;
+use crate::qos::VolumeQos;
 use crate::report::VolumeReport;
 use crate::store_volume::StoreVolume;
 use crate::table::Place;
@@ -89,14 +90,18 @@ impl<B: DriveProvider> ReactorPools<B> {
             atomic: AtomicWrites::default(),
             erase: None,
             is_sanitized: false,
+            qos: VolumeQos::default(),
             kept: Kept::default(),
+            qos_kept: Kept::default(),
         };
         let created =
             pool.store.create_volume(blocks, new.compression, attributes.encode().into()).await;
         let id = created?;
-        let volume = StoreVolume::new(pool.store.clone(), id, blocks, attributes);
+        let volume =
+            StoreVolume::taking_turns(pool.store.clone(), &pool.fair, id, blocks, attributes);
         let open = OpenVolume::new(volume, new.compression);
         pool.volumes.borrow_mut().insert(id, open);
+        pool.apply_qos(id);
         self.publish(&pool, id);
         pool.report_of(id)
     }
@@ -125,6 +130,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         }
         pool.check_promise(size_bytes.saturating_sub(from))?;
         volume.resize(blocks).await?;
+        pool.apply_qos(volume.id());
         self.publish(&pool, volume.id());
         pool.report_of(volume.id())
     }
@@ -319,7 +325,7 @@ impl<B: DriveProvider> ReactorPools<B> {
 }
 
 impl<B: DriveProvider> OpenPool<B> {
-    fn volume_named(&self, name: &str) -> Result<PoolVolume<B>, NodeError> {
+    pub(super) fn volume_named(&self, name: &str) -> Result<PoolVolume<B>, NodeError> {
         let volume =
             self.all_volumes().into_iter().find(|volume| volume.attributes().name.as_str() == name);
         let missing = || NodeError::NoSuchVolume { pool: self.name(), volume: name.to_owned() };

@@ -33,7 +33,8 @@ impl Table {
                 }
                 let info = NamespaceInfo { is_ready: false, generation, ..info };
                 let place = Place { home: NOT_THERE, pool, volume };
-                inner.rows_mut().insert(nsid, Row { info, place, used_bytes: Default::default() });
+                let (used_bytes, throttle) = Default::default();
+                inner.rows_mut().insert(nsid, Row { info, place, used_bytes, throttle });
                 inner.unseen.remove(&nsid);
                 inner.nsid_high = inner.nsid_high.max(nsid.0);
             }

@@ -79,18 +79,20 @@ slow as such a drive. Write a comma in the path of a file as \\,")]
     },
     /// Open the pool that is on these drives
     #[command(after_help = "Examples:
+  ashlar pool import
   ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar pool import tank --drive /mnt/drives
   ashlar pool import tank --drive /mnt/drives --degraded
   ashlar pool import tank --drive /mnt/drives --name dozer
 Of a directory Ashlar takes every file that is a drive of a pool. The order and
-the paths of the drives do not matter.")]
+the paths of the drives do not matter. Without a pool and drives it only lists
+the pools that the block devices of the machine hold and that could be opened.")]
     Import {
         /// Its name or UUID, if the drives belong to several pools
         pool: Option<String>,
         /// A drive, or a directory to look for drives in; repeatable. Without it, Ashlar opens a
         /// closed pool of this node, wherever its drives are
-        #[arg(long = "drive", value_name = "DRIVE", required_unless_present = "pool")]
+        #[arg(long = "drive", value_name = "DRIVE")]
         drives: Vec<String>,
         /// A new name for good, for a pool whose name another pool has
         #[arg(long, value_name = "NEW")]
@@ -98,6 +100,24 @@ the paths of the drives do not matter.")]
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]
         degraded: bool,
+    },
+    /// Show what an operator has chosen for a pool, as `pool set` takes it
+    #[command(after_help = "Examples:
+  ashlar pool get tank
+  ashlar pool get tank recon-prio
+With one setting named its value alone is printed, for scripts.")]
+    Get {
+        /// Its name or UUID
+        pool: String,
+        /// The settings to show [default: all]
+        #[arg(value_name = "SETTING")]
+        settings: Vec<String>,
+    },
+    /// Show who has asked for which change of a pool, and what came of it
+    #[command(after_help = "Example:\n  ashlar pool history tank")]
+    History {
+        /// Its name
+        pool: String,
     },
     /// Give a pool another name, while hosts use its volumes
     #[command(after_help = "Example:\n  ashlar pool rename tank dozer")]

@@ -31,11 +31,7 @@ pub fn run(drives: &[String], memory: Option<ByteSize>, output: Output) -> anyho
     let memory = memory.map_or_else(memory_wanted, |memory| memory.0);
     let report = ashlar_reactor::run(ashlar_reactor::Config::default(), checked(paths, memory))?
         .map_err(with_code)?;
-    let text = match output {
-        Output::Json => serde_json::to_string_pretty(&as_json(&report))?,
-        Output::Table => as_text(&report),
-    };
-    print_line(text)?;
+    print_line(output.text(&as_json(&report), |_| as_text(&report))?)?;
     if report.is_good() {
         return Ok(());
     }

@@ -1,16 +1,16 @@
 //! What is said of a change that is done, on one line: what has changed, and what comes next.
 
 use ashlar_block::{ByteSize, printable};
-use ashlar_control::types::{ChangeVolume, Pool, PoolDrive, Volume};
+use ashlar_control::types::{ChangeVolume, Pool, PoolDrive, PoolSettings, Volume};
 
-use super::tables::{is, lacks};
+use super::tables::{self, is, lacks};
 
 /// A pool has these settings now. `p99_is_off`: one of them has taken the place of recon-p99.
 pub fn set(pool: &Pool, settings: &[String], p99_is_off: bool) -> String {
     let said = format!("pool '{}' has {} from now on", pool.name, settings.join(" "));
-    match pool.recon_prio_percent.filter(|_| p99_is_off) {
-        Some(percent) => {
-            format!("{said}; recon-p99 is off now: recon-prio={percent} counts instead")
+    match pool.settings.filter(|_| p99_is_off) {
+        Some(PoolSettings { recon_prio_percent, .. }) => {
+            format!("{said}; recon-p99 is off now: recon-prio={recon_prio_percent} counts instead")
         }
         None => said,
     }
@@ -18,24 +18,24 @@ pub fn set(pool: &Pool, settings: &[String], p99_is_off: bool) -> String {
 
 /// A pool is formatted with more or less.
 pub fn capacity_set(pool: &Pool) -> String {
-    let bytes = |bytes: Option<u64>| ByteSize(bytes.unwrap_or(0));
-    let ratio = pool.formatted_ratio.unwrap_or(1.0);
+    let space = pool.space.clone().unwrap_or_default();
     format!(
-        "pool '{}' is formatted with {} ({ratio:.2}x of {} provisioned); volumes are promised {}, \
-         and {} are safe by what data compress to",
+        "pool '{}' is formatted with {} ({:.2}x of {} provisioned); volumes are promised {}, and {} \
+         are safe by what data compress to",
         pool.name,
-        bytes(pool.formatted_bytes),
-        bytes(pool.provisioned_bytes),
-        bytes(pool.promised_bytes),
-        bytes(pool.safe_to_format_bytes)
+        ByteSize(space.formatted_bytes),
+        space.formatted_ratio,
+        ByteSize(space.provisioned_bytes),
+        ByteSize(space.promised_bytes),
+        ByteSize(space.safe_to_format_bytes)
     )
 }
 
 /// A pool has taken the room of drives that have become larger.
 pub fn grown(before: &Pool, after: &Pool) -> String {
     let name = &after.name;
-    let raw = |pool: &Pool| pool.raw_bytes.unwrap_or(0);
-    let usable = ByteSize(after.usable_bytes.unwrap_or(0));
+    let raw = |pool: &Pool| pool.of_space(|space| space.raw_bytes).unwrap_or(0);
+    let usable = ByteSize(after.of_space(|space| space.usable_bytes).unwrap_or(0));
     match raw(after).saturating_sub(raw(before)) {
         0 => format!("no drive of pool '{name}' has room that it does not use"),
         more => {
@@ -172,7 +172,9 @@ pub fn changed(volume: &Volume, asked: &ChangeVolume) -> String {
     let protection = asked.write_protected.map(|_| protected(volume));
     let atomicity = asked.atomic_write_bytes.map(|_| atomic(volume));
     let compression = asked.compression.as_ref().map(|_| compression(volume));
-    protection.into_iter().chain(compression).chain(atomicity).collect::<Vec<_>>().join("\n")
+    let qos = asked.qos.as_ref().map(|_| tables::limited(volume));
+    let all = protection.into_iter().chain(compression).chain(atomicity).chain(qos);
+    all.collect::<Vec<_>>().join("\n")
 }
 
 /// How blocks are stored has changed.

@@ -61,11 +61,7 @@ pub fn run(data: &Path, sample: ByteSize, output: Output) -> anyhow::Result<()> 
         bail!("a sample of {sample} cannot be: choose {least} to {most}");
     }
     let estimate = estimate(data, sample.0)?;
-    let text = match output {
-        Output::Json => serde_json::to_string_pretty(&estimate)?,
-        Output::Table => as_text(&estimate),
-    };
-    Ok(print_line(text)?)
+    Ok(print_line(output.text(&estimate, as_text)?)?)
 }
 
 fn estimate(data: &Path, bytes_max: u64) -> anyhow::Result<Estimate> {

@@ -8,6 +8,7 @@ use super::client::Client;
 use super::tables;
 use super::verbs::queried;
 use crate::args::{EventsArguments, Output};
+use crate::output;
 use crate::stdio::{note, print_line};
 
 /// Bytes of an event, at most.
@@ -23,14 +24,14 @@ pub async fn follow(
     output: Output,
 ) -> anyhow::Result<()> {
     let mut stream = client.stream(&queried("/events/stream", &asked.query())?).await?;
-    let mut lines = Lines::default();
+    let (mut lines, mut printed) = (Lines::default(), output::Lines::new(output));
     let mut last = None;
     while let Some(data) = stream.next().await? {
         for line in lines.add(&data)? {
             let Some(data) = line.strip_prefix("data:") else { continue };
             let event = serde_json::from_str(data).context("an event is not understood")?;
             note_gap(&mut last, &event);
-            print(&event, output)?;
+            print_line(printed.text(&event, tables::event)?)?;
         }
     }
     bail!("the daemon has ended")
@@ -43,14 +44,6 @@ fn note_gap(last: &mut Option<u64>, event: &Event) {
         note(format_args!("note: {missed} events were missed"));
     }
     *last = Some(event.seq);
-}
-
-fn print(event: &Event, output: Output) -> anyhow::Result<()> {
-    let text = match output {
-        Output::Json => serde_json::to_string(event)?,
-        Output::Table => tables::event(event),
-    };
-    Ok(print_line(text)?)
 }
 
 /// Whole lines of what comes in pieces.

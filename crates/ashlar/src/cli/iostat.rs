@@ -10,6 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::client::Client;
 use super::paths::absolute;
 use crate::args::{IostatArguments, Output};
+use crate::output::Lines;
 use crate::stdio::{note, print_line};
 use report::Report;
 use table::Page;
@@ -30,7 +31,8 @@ pub async fn run(client: &Client, asked: IostatArguments, output: Output) -> any
     let mut ticks = interval(asked.interval.unwrap_or(USUAL_INTERVAL));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut path = path_of(&resolved(client, &asked.names).await?, asked.drives);
-    let mut printer = Printer { output, page: Page::new(asked.latency), is_empty: false };
+    let (page, lines) = (Page::new(asked.latency), Lines::new(output));
+    let mut printer = Printer { output, page, lines, is_empty: false };
     let (mut before, mut done) = (None, 0);
     while reports.is_none_or(|reports| done < reports) {
         ticks.tick().await;
@@ -49,6 +51,8 @@ pub async fn run(client: &Client, asked: IostatArguments, output: Output) -> any
 struct Printer {
     output: Output,
     page: Page,
+    /// The same for programs.
+    lines: Lines,
     /// The last report was of nothing.
     is_empty: bool,
 }
@@ -66,10 +70,11 @@ impl Printer {
             });
         }
         let text = match self.output {
-            Output::Json => Some(serde_json::to_string(&report.shown())?),
             Output::Table => self.page.text(report),
+            Output::Csv => Some(self.lines.text(&report.rows(), |_| String::new())?),
+            _ => Some(self.lines.text(&report.shown(), |_| String::new())?),
         };
-        Ok(text.map_or(Ok(()), print_line)?)
+        Ok(text.filter(|text| !text.is_empty()).map_or(Ok(()), print_line)?)
     }
 }
 

@@ -54,8 +54,8 @@ impl Work {
 
     fn progress(self, pool: &Pool) -> Option<Progress> {
         match self {
-            Work::Rebuild | Work::Evacuation => pool.rebuild,
-            Work::Rebalance => pool.rebalance,
+            Work::Rebuild | Work::Evacuation => pool.rebuild(),
+            Work::Rebalance => pool.rebalance(),
         }
     }
 }

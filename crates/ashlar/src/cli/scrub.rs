@@ -23,7 +23,7 @@ fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
 }
 
 fn known(pool: &Pool) -> anyhow::Result<&Scrub> {
-    pool.scrub.as_ref().with_context(|| format!("pool '{}' knows of no scrub", pool.name))
+    pool.scrub().with_context(|| format!("pool '{}' knows of no scrub", pool.name))
 }
 
 fn shown(scrub: &Scrub) -> Option<Shown> {
@@ -40,7 +40,7 @@ fn shown(scrub: &Scrub) -> Option<Shown> {
 /// # Errors
 /// What is, and what helps.
 pub fn is_all_right(pool: &Pool) -> anyhow::Result<()> {
-    let Some(scrub) = &pool.scrub else { return Ok(()) };
+    let Some(scrub) = pool.scrub() else { return Ok(()) };
     let Scrub { unrepaired, .. } = scrub;
     ensure!(
         *unrepaired == 0,

@@ -1,7 +1,7 @@
 //! `SETTING=VALUE` of `ashlar pool set`.
 
 use anyhow::{Context, bail, ensure};
-use ashlar_control::types::{ChangePool, SCRUB_INTERVAL_SECONDS_MAX};
+use ashlar_control::types::{ChangePool, PoolSettings, SCRUB_INTERVAL_SECONDS_MAX};
 
 /// All that there are, by their names.
 pub const SETTINGS: [&str; 11] = [
@@ -43,6 +43,49 @@ pub fn parse(settings: &[String]) -> anyhow::Result<ChangePool> {
         }
     }
     Ok(change)
+}
+
+/// The settings of these names, or all of them, as [`parse`] takes them.
+///
+/// # Errors
+/// There is no such setting.
+pub fn shown(
+    chosen: &PoolSettings,
+    names: &[String],
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let known = |name: &String| {
+        let known = SETTINGS.iter().copied().find(|known| known == name);
+        known.with_context(|| {
+            format!("'{name}' is not a setting: there are {}", SETTINGS.join(", "))
+        })
+    };
+    let names = match names {
+        [] => SETTINGS.to_vec(),
+        some => some.iter().map(known).collect::<anyhow::Result<Vec<_>>>()?,
+    };
+    Ok(names.into_iter().map(|name| (name, value(chosen, name))).collect())
+}
+
+fn value(chosen: &PoolSettings, name: &str) -> String {
+    let or_off = |count: u64, unit: &str| match count {
+        0 => "off".to_owned(),
+        _ => format!("{count}{unit}"),
+    };
+    let switch = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+    match name {
+        "recon-prio" => chosen.recon_prio_percent.to_string(),
+        "recon-p99" => or_off(chosen.recon_p99_us, "us"),
+        "scrub-prio" => chosen.scrub_prio_percent.to_string(),
+        "scrub-interval" => or_off(chosen.scrub_interval_seconds / 3600, "h"),
+        "fault-threshold" => or_off(chosen.fault_threshold.into(), ""),
+        "io-timeout" => or_off(chosen.io_timeout_seconds, "s"),
+        "autotrim" => switch(chosen.autotrim),
+        "overcommit" => switch(chosen.overcommit),
+        "warn" => chosen.warn_percent.to_string(),
+        "throttle" => chosen.throttle_percent.to_string(),
+        "stop" => chosen.stop_percent.to_string(),
+        _ => unreachable!("{name} is none of SETTINGS"),
+    }
 }
 
 fn set<T>(place: &mut Option<T>, name: &str, value: T) -> anyhow::Result<()> {

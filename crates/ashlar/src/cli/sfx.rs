@@ -32,19 +32,16 @@ impl CapacityStat {
     /// # Errors
     /// It is not open: nobody knows its figures.
     pub fn of(pool: &Pool) -> anyhow::Result<Self> {
-        let sectors = |bytes: Option<u64>| bytes.map(|bytes| bytes / SECTOR_BYTES);
-        let stat = || {
-            Some(CapacityStat {
-                free_space: sectors(pool.safe_to_write_bytes)?,
-                physical_size: sectors(pool.stored_bytes)?,
-                logical_size: sectors(pool.logical_used_bytes)?,
-                comp_ratio: format!("{:.2}", pool.compression_ratio.unwrap_or(1.0).max(1.0)),
-                provisioned_cap: sectors(pool.provisioned_bytes)?,
-                space_flag: space_flag(pool),
-            })
-        };
-        stat().with_context(|| {
+        let space = pool.space.as_ref().with_context(|| {
             format!("pool '{}' is not open: `ashlar pool show {}` says why", pool.name, pool.name)
+        })?;
+        Ok(CapacityStat {
+            free_space: space.safe_to_write_bytes / SECTOR_BYTES,
+            physical_size: space.stored_bytes / SECTOR_BYTES,
+            logical_size: space.logical_used_bytes / SECTOR_BYTES,
+            comp_ratio: format!("{:.2}", space.compression_ratio.unwrap_or(1.0).max(1.0)),
+            provisioned_cap: space.provisioned_bytes / SECTOR_BYTES,
+            space_flag: space_flag(pool),
         })
     }
 }

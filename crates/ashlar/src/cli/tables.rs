@@ -12,6 +12,7 @@ use crate::colours;
 use grid::{Kind, Text, prose, sheet, table};
 
 mod access;
+mod alerts;
 mod capacity;
 mod drives;
 mod estimate;
@@ -19,17 +20,28 @@ mod events;
 mod grid;
 mod health;
 mod hosts;
+mod importable;
+mod jobs;
 mod latency;
+mod metrics;
 mod pool;
+mod qos;
+mod receivers;
 
 pub use access::{keys, session, tokens};
+pub use alerts::alerts;
 pub use capacity::{capacity, verified};
 pub use drives::{drive_info, drive_info_with_health, drives, member, member_with_health};
 pub use estimate::estimate;
 pub use events::{audit, event, events};
 pub use hosts::hosts;
+pub use importable::importable;
+pub use jobs::{job, jobs};
 pub use latency::latency;
+pub use metrics::metrics;
 pub use pool::{pool, pool_with_health};
+pub use qos::{changed_policy, created_policy, limited, policies, policy};
+pub use receivers::receivers;
 
 fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
@@ -115,9 +127,9 @@ pub fn pools(pools: &[Pool]) -> String {
             or_dash(pool.level.as_deref()).into(),
             states(&pool.states),
             members(pool).into(),
-            known(pool.physical_used_bytes, size).into(),
-            known(pool.limit_bytes, size).into(),
-            known(pool.safe_to_write_bytes, size).into(),
+            known(pool.of_space(|space| space.physical_used_bytes), size).into(),
+            known(pool.of_space(|space| space.limit_bytes), size).into(),
+            known(pool.of_space(|space| space.safe_to_write_bytes), size).into(),
         ]
     };
     let problem = |pool: &Pool| {
@@ -143,8 +155,8 @@ pub fn opened_pool(done: &str, pool: &Pool) -> String {
         "pool '{}' is {done}: level {} over {drives}, {} may be stored ({} raw)",
         pool.name,
         or_dash(pool.level.as_deref()),
-        known(pool.limit_bytes, size),
-        known(pool.raw_bytes, size)
+        known(pool.of_space(|space| space.limit_bytes), size),
+        known(pool.of_space(|space| space.raw_bytes), size)
     )];
     if is(pool, "degraded") {
         lines.push(
@@ -162,15 +174,20 @@ pub fn released_reserve(pool: &Pool) -> String {
         "the reserve of pool '{}' is released: {} are safe to write now. Delete or trim data, or \
          add drives. The pool keeps the reserve again once twice its size is safe to write",
         pool.name,
-        known(pool.safe_to_write_bytes, size)
+        known(pool.of_space(|space| space.safe_to_write_bytes), size)
     );
     prose(&said)
+}
+
+/// What an operator has chosen, a line each.
+pub fn settings(chosen: &[(&'static str, String)]) -> String {
+    sheet(chosen.iter().map(|(name, value)| (*name, value.clone())).collect())
 }
 
 /// How far a pool's rebuild is.
 pub fn rebuild(pool: &Pool) -> String {
     let (name, states) = (&pool.name, pool.states.join(", "));
-    match pool.rebuild {
+    match pool.rebuild() {
         Some(rebuild) => format!("pool '{name}' is {states}: {}", done(moving(pool).1, &rebuild)),
         None if is(pool, "degraded") => {
             format!(
@@ -234,7 +251,7 @@ fn moving(pool: &Pool) -> (&'static str, &'static str) {
 /// How far a pool's rebalance is.
 pub fn rebalance(pool: &Pool) -> String {
     let (name, states) = (&pool.name, pool.states.join(", "));
-    match pool.rebalance {
+    match pool.rebalance() {
         Some(rebalance) => format!("pool '{name}' is {states}: {}", done("rebalanced", &rebalance)),
         None => format!("pool '{name}' is {states}: no rebalance is under way"),
     }
@@ -246,7 +263,7 @@ fn done(what: &str, progress: &Progress) -> String {
 
 /// What a pool's scrub has come to.
 pub fn scrub(pool: &Pool) -> String {
-    let Some(scrub) = &pool.scrub else {
+    let Some(scrub) = pool.scrub() else {
         return format!("pool '{}' was never scrubbed", pool.name);
     };
     let head = format!("pool '{}': {}", pool.name, scrubbed(scrub));
@@ -344,7 +361,8 @@ fn table_of_volumes(volumes: &[Volume]) -> String {
             access_in_short(&volume.access).into(),
         ]
     };
-    table(&columns, volumes.iter().map(row).collect())
+    let table = table(&columns, volumes.iter().map(row).collect());
+    std::iter::once(table).chain(qos::throttled(volumes)).collect::<Vec<_>>().join("\n")
 }
 
 /// What to know of a volume that has just been made.
@@ -363,7 +381,7 @@ pub fn created_volume(volume: &Volume) -> String {
 
 /// A volume with everything.
 pub fn volume(volume: &Volume) -> String {
-    sheet(vec![
+    let mut lines = vec![
         ("volume", format!("{}/{}", volume.pool, volume.name)),
         ("uuid", volume.uuid.clone()),
         ("nsid", volume.nsid.to_string()),
@@ -376,7 +394,9 @@ pub fn volume(volume: &Volume) -> String {
         ("write protected", yes_or_no(volume.write_protected)),
         ("atomic writes", atomic(volume.atomic_write_bytes)),
         ("access", access(&volume.access)),
-    ])
+    ];
+    lines.extend(qos::of_volume(&volume.qos));
+    sheet(lines)
 }
 
 /// The largest write that hosts are told is atomic.
@@ -408,10 +428,9 @@ pub fn status(status: &Status) -> String {
         ("hosts", status.hosts_connected.to_string()),
         ("reactors", status.reactors.to_string()),
     ];
-    let warnings =
-        status.warnings.iter().map(|warning| prose(&format!("warning: {}", printable(warning))));
+    let ill = (!status.alerts.is_empty()).then(|| alerts(&status.alerts));
     let lists = [pools(&status.pools), volumes(&status.volumes, &status.pools)];
-    std::iter::once(sheet(head)).chain(warnings).chain(lists).collect::<Vec<_>>().join("\n\n")
+    std::iter::once(sheet(head)).chain(ill).chain(lists).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]

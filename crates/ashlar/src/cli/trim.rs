@@ -14,13 +14,12 @@ use super::progress::{self, Shown};
 /// When the pool takes no writes any more or is not open, or the daemon was restarted, which has
 /// ended it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let shown =
-        |pool: &Pool| Ok(pool.trim.as_ref().map(|trim| Shown::new(trim.done_percent, trim)));
+    let shown = |pool: &Pool| Ok(pool.trim().map(|trim| Shown::new(trim.done_percent, trim)));
     progress::wait(client, path, "trim", is_ended, shown).await
 }
 
 fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
-    let trim = pool.trim.as_ref().with_context(|| {
+    let trim = pool.trim().with_context(|| {
         let name = &pool.name;
         format!(
             "the trim of pool '{name}' has ended with its daemon: `ashlar pool trim {name}` begins \
@@ -32,7 +31,7 @@ fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
 
 /// What a pool's trim has come to.
 pub fn said(pool: &Pool) -> String {
-    match &pool.trim {
+    match pool.trim() {
         Some(trim) => format!("pool '{}': {}", pool.name, trimmed(trim)),
         None => format!("pool '{}' was not trimmed since it was opened", pool.name),
     }

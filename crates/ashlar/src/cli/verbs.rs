@@ -3,8 +3,9 @@
 use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
-    AuditEntry, CreatePool, DriveInfo, Event, FailDrive, Host, ImportPool, NameDrive, NameSpare,
-    Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, Status,
+    AuditEntry, CreatePool, DriveInfo, Event, FailDrive, FindPools, Host, ImportPool,
+    ImportablePool, NameDrive, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
+    ReturnDrive,
 };
 use hyper::Method;
 use serde::Serialize;
@@ -24,6 +25,8 @@ use crate::stdio::print_line;
 
 mod access;
 mod erase;
+mod notify;
+mod qos;
 mod room;
 mod show;
 mod volumes;
@@ -34,12 +37,15 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
         ClientCommand::Pool(command) => pool(client, command, output).await,
         ClientCommand::Drive(command) => drive(client, command, output).await,
         ClientCommand::Volume(command) => volumes::run(client, command, output).await,
+        ClientCommand::Qos(command) => qos::run(client, command, output).await,
         ClientCommand::Host(HostCommand::List) => {
             let hosts: Vec<Host> = client.get("/hosts").await?;
             print(output, &hosts, |hosts| tables::hosts(hosts))
         }
+        ClientCommand::Job(command) => super::jobs::run(client, command, output).await,
         ClientCommand::Token(command) => access::token(client, command, output).await,
         ClientCommand::Key(command) => access::key(client, command, output).await,
+        ClientCommand::Notify(command) => notify::run(client, command, output).await,
         ClientCommand::Session => access::session(client, output).await,
         ClientCommand::Events(asked) if asked.follow => {
             super::events::follow(client, &asked, output).await
@@ -53,10 +59,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
             print(output, &all, |all| tables::audit(all))
         }
         ClientCommand::Iostat(asked) => super::iostat::run(client, asked, output).await,
-        ClientCommand::Status => {
-            let status: Status = client.get("/status").await?;
-            print(output, &status, tables::status)
-        }
+        ClientCommand::Status(asked) => super::status::run(client, asked, output).await,
     }
 }
 
@@ -67,16 +70,12 @@ pub(super) fn queried(path: &str, query: &[(&str, String)]) -> anyhow::Result<St
 }
 
 /// Prints `value` as it was asked for.
-fn print<T: Serialize + ?Sized>(
+pub(super) fn print<T: Serialize + ?Sized>(
     output: Output,
     value: &T,
     table: impl FnOnce(&T) -> String,
 ) -> anyhow::Result<()> {
-    let text = match output {
-        Output::Json => serde_json::to_string_pretty(value)?,
-        Output::Table => table(value),
-    };
-    Ok(print_line(text)?)
+    Ok(print_line(output.text(value, table)?)?)
 }
 
 /// Prints what was done with something that is not there any more.
@@ -95,6 +94,15 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
         PoolCommand::Create(new) => create_pool(client, new, output).await,
         PoolCommand::List => list_pools(client, output).await,
         PoolCommand::Show { pool, extended } => show::pool(client, &pool, extended, output).await,
+        PoolCommand::Import { pool: None, drives, .. } if drives.is_empty() => {
+            list_importable(client, output).await
+        }
+        PoolCommand::Get { pool, settings } => get_pool(client, &pool, &settings, output).await,
+        PoolCommand::History { pool } => {
+            let query = queried("/audit", &[("pool", pool)])?;
+            let all: Vec<AuditEntry> = client.get(&query).await?;
+            print(output, &all, |all| tables::audit(all))
+        }
         PoolCommand::Import { pool, drives, name, degraded } => {
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
@@ -197,7 +205,8 @@ async fn set_pool(
     let (path, change) = (path_of_pool(pool)?, super::settings::parse(settings)?);
     let before: Pool = client.get(&path).await?;
     let after: Pool = client.send_body(Method::PATCH, &path, &change).await?;
-    let p99_is_off = change.recon_p99_us.is_none() && before.recon_p99_us != after.recon_p99_us;
+    let p99_us = |pool: &Pool| pool.settings.map(|settings| settings.recon_p99_us);
+    let p99_is_off = change.recon_p99_us.is_none() && p99_us(&before) != p99_us(&after);
     print(output, &after, |pool| done::set(pool, settings, p99_is_off))
 }
 
@@ -266,6 +275,34 @@ async fn import_pool(client: &Client, asked: ImportPool, output: Output) -> anyh
     )
     .await?;
     print(output, &pool, |pool| tables::opened_pool("opened", pool))
+}
+
+/// Lists what an import could open.
+async fn list_importable(client: &Client, output: Output) -> anyhow::Result<()> {
+    let everywhere = FindPools::default();
+    let found = client.send_body(Method::POST, "/importable-pools", &everywhere);
+    let why = "each drive of the machine is read";
+    let pools: Vec<ImportablePool> = super::waiting::told(why, found).await?;
+    print(output, &pools, |pools| tables::importable(pools))
+}
+
+async fn get_pool(
+    client: &Client,
+    pool: &str,
+    names: &[String],
+    output: Output,
+) -> anyhow::Result<()> {
+    let found: Pool = client.get(&path_of_pool(pool)?).await?;
+    super::progress::check_open(&found)?;
+    let settings = found.settings.context("the daemon does not say its settings")?;
+    let chosen = super::settings::shown(&settings, names)?;
+    let text = |_: &_| match &*chosen {
+        [(_, value)] if names.len() == 1 => value.clone(),
+        all => tables::settings(all),
+    };
+    let named: serde_json::Map<String, serde_json::Value> =
+        chosen.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
+    print(output, &named, text)
 }
 
 async fn remove_drive(
@@ -443,7 +480,7 @@ async fn return_drive(
 
 /// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that
 /// far.
-fn segment(name: &str) -> anyhow::Result<&str> {
+pub(super) fn segment(name: &str) -> anyhow::Result<&str> {
     if !is_uuid(name) {
         check_name(name)?;
     }

@@ -14,12 +14,12 @@ use super::tables;
 /// When the pool takes no writes any more or is not open, or the daemon was restarted, which has
 /// ended it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
-    let shown = |pool: &Pool| Ok(pool.verify.as_ref().map(|it| Shown::new(it.done_percent, it)));
+    let shown = |pool: &Pool| Ok(pool.verify().map(|it| Shown::new(it.done_percent, it)));
     progress::wait(client, path, "verify", is_ended, shown).await
 }
 
 fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
-    let verify = pool.verify.as_ref().with_context(|| {
+    let verify = pool.verify().with_context(|| {
         let name = &pool.name;
         format!(
             "the proof of pool '{name}' has ended with its daemon: `ashlar pool verify {name}` \
@@ -34,7 +34,7 @@ fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
 /// # Errors
 /// What differs, or why it could not be done.
 pub fn check(pool: &Pool) -> anyhow::Result<()> {
-    let Some(verify) = &pool.verify else { return Ok(()) };
+    let Some(verify) = pool.verify() else { return Ok(()) };
     if let Some(why) = &verify.problem {
         bail!("the ledger of pool '{}' could not be proved: {why}", pool.name);
     }
@@ -51,7 +51,7 @@ pub fn check(pool: &Pool) -> anyhow::Result<()> {
 
 /// What a pool's proof has come to.
 pub fn said(pool: &Pool) -> String {
-    let Some(verify) = &pool.verify else {
+    let Some(verify) = pool.verify() else {
         return format!("the ledger of pool '{}' was not proved since it was opened", pool.name);
     };
     if verify.is("running") {

@@ -2,7 +2,7 @@
 
 use ashlar_block::ByteSize;
 use ashlar_control::NodeApi;
-use ashlar_control::types::{Pool, Portal, Status, Volume};
+use ashlar_control::types::{Pool, PoolSpace, Portal, Status, Volume};
 use ashlar_load::latency::LatencySummary;
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -22,12 +22,11 @@ pub async fn print(
     output: Output,
 ) -> anyhow::Result<()> {
     let status = node_api.status().await?;
-    match output {
-        Output::Table => print_for_people(&status, measured),
-        Output::Json => {
-            Ok(print_line(serde_json::to_string_pretty(&Figures::of(&status, measured))?)?)
-        }
+    if output == Output::Table {
+        return print_for_people(&status, measured);
     }
+    let figures = Figures::of(&status, measured);
+    Ok(print_line(output.text(&figures, |_| unreachable!("it is for programs"))?)?)
 }
 
 /// What was measured, for programs.
@@ -136,17 +135,17 @@ fn print_capacity(status: &Status, nsid: u32) -> Result<(), StdoutError> {
         print_line(format_args!("  compression: {logical} are stored in {physical}{ratio}"))?;
     }
     if let Some(pool) = pool_of(status) {
-        let size = |bytes: Option<u64>| {
-            bytes.map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string())
+        let size = |figure: fn(&PoolSpace) -> u64| {
+            pool.of_space(figure).map_or_else(|| "-".to_owned(), |it| ByteSize(it).to_string())
         };
         print_line(format_args!(
             "  pool '{}': {} raw, {} may be stored, {} used, {} safe to write; {} promised",
             pool.name,
-            size(pool.raw_bytes),
-            size(pool.limit_bytes),
-            size(pool.physical_used_bytes),
-            size(pool.safe_to_write_bytes),
-            size(pool.promised_bytes)
+            size(|space| space.raw_bytes),
+            size(|space| space.limit_bytes),
+            size(|space| space.physical_used_bytes),
+            size(|space| space.safe_to_write_bytes),
+            size(|space| space.promised_bytes)
         ))?;
     }
     Ok(())

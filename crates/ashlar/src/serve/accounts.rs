@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use ashlar_control::{Accounts, Vault, VaultError};
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -47,26 +47,56 @@ impl Vault for File {
     }
 }
 
-/// The accounts that the state directory keeps.
+/// The accounts that the state directory keeps. Where they cannot be read nobody is let in by the
+/// network until they can be ([`read_again`]), and those who come by the socket are.
+pub fn open(state_dir: &Path) -> (Arc<Accounts>, Option<String>) {
+    let path = path_in(state_dir);
+    let vault = || Box::new(File { directory: state_dir.to_owned(), path: path.clone() });
+    let accounts = read(&path)
+        .and_then(|text| Accounts::new(vault(), text.as_deref()).with_context(|| damaged(&path)));
+    match accounts {
+        Ok(accounts) => (Arc::new(accounts), None),
+        Err(error) => {
+            let why = format!("{error:#}");
+            (Arc::new(Accounts::unreadable(vault(), why.clone())), Some(why))
+        }
+    }
+}
+
+/// Reads those that could not be read.
 ///
 /// # Errors
-/// When they cannot be read: nobody is let in, or kept out, by what may be missing there.
-pub fn open(state_dir: &Path) -> anyhow::Result<Arc<Accounts>> {
-    let path = state_dir.join("accounts.json");
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => {
-            let way_out = way_out(&error, &path);
-            return Err(error)
-                .with_context(|| format!("cannot read {} ({way_out})", path.display()));
-        }
-        Ok(text) => Some(text),
+/// Why they cannot be now.
+pub async fn read_again(accounts: &Accounts, state_dir: &Path) -> anyhow::Result<()> {
+    let path = path_in(state_dir);
+    let reading = {
+        let path = path.clone();
+        apart("accounts", move || read(&path))?
     };
-    let file = File { directory: state_dir.to_owned(), path: path.clone() };
-    let accounts = Accounts::new(Box::new(file), text.as_deref()).with_context(|| {
-        format!("{} is damaged: put a copy back, or remove it and make tokens anew", path.display())
-    })?;
-    Ok(Arc::new(accounts))
+    let text = match timeout(WRITE_WAIT, reading).await {
+        Ok(Ok(text)) => text?,
+        _ => bail!("the file system of {} hangs", path.display()),
+    };
+    accounts.read_again(text.as_deref()).with_context(|| damaged(&path))
+}
+
+fn path_in(state_dir: &Path) -> PathBuf {
+    state_dir.join("accounts.json")
+}
+
+fn damaged(path: &Path) -> String {
+    format!("{} is damaged: put a copy back, or remove it and make tokens anew", path.display())
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let way_out = way_out(&error, path);
+            Err(error).with_context(|| format!("cannot read {} ({way_out})", path.display()))
+        }
+        Ok(text) => Ok(Some(text)),
+    }
 }
 
 #[cfg(test)]

@@ -7,16 +7,18 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use ashlar_control::{
-    Accounts, ListenError, Network, NodeApi, Socket, SocketGroup, SocketPlace, Watcher, router,
+    ListenError, Network, NodeApi, Notifier, SharedFacts, Socket, SocketGroup, SocketPlace,
+    Watcher, router,
 };
 use axum::Router;
 use nix::unistd::Group;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
+use super::Config;
 use super::apart::apart;
+use super::gate::Gate;
 use super::state::{RETRY_INTERVAL, StateDir};
-use super::{Config, accounts, network};
 
 /// The API's socket, made or to be made.
 enum ApiSocket {
@@ -26,36 +28,44 @@ enum ApiSocket {
     Later(PathBuf, Option<SocketGroup>),
 }
 
-/// By which clients come in, and who is let in by the network.
+/// What clients find behind the doors.
+pub struct Rooms {
+    /// The node.
+    pub node_api: Arc<dyn NodeApi>,
+    /// What has happened to it.
+    pub watcher: Arc<Watcher>,
+    /// Who is told of that.
+    pub receivers: Arc<dyn Notifier>,
+    /// Says that files are to be read again.
+    pub reload: Arc<Notify>,
+}
+
+/// By which clients come in.
 pub struct Doors {
     socket: ApiSocket,
-    network: Option<Network>,
-    accounts: Arc<Accounts>,
+    gate: Gate,
 }
 
 impl Doors {
-    /// Those that the configuration names.
+    /// Those that the configuration names. One to other machines may come later.
     ///
     /// # Errors
-    /// What cannot be listened at, or read.
+    /// When there can be no socket.
     pub async fn open(config: &Config, state: &StateDir) -> anyhow::Result<Self> {
-        Ok(Doors {
-            socket: bind(config, state)?,
-            accounts: accounts::open(&config.state)?,
-            network: network::open(&config.network, &config.state).await?,
-        })
+        let socket = bind(config, state)?;
+        Ok(Doors { socket, gate: Gate::open(&config.network, &config.state).await })
     }
 
     /// Serves the API of a node until somebody says stop and the requests under way are answered.
-    pub async fn serve(
-        self,
-        node_api: Arc<dyn NodeApi>,
-        watcher: Arc<Watcher>,
-        stopped: oneshot::Receiver<()>,
-    ) {
-        let Doors { socket, network, accounts } = self;
-        let facts = network.as_ref().map(Network::facts).unwrap_or_default();
-        socket.serve(network, router(node_api, watcher, accounts, facts), stopped).await;
+    pub async fn serve(self, rooms: Rooms, stopped: oneshot::Receiver<()>) {
+        let Doors { socket, gate } = self;
+        let Rooms { node_api, watcher, receivers, reload } = rooms;
+        let (facts, (opened, networks)) = (SharedFacts::default(), mpsc::channel(1));
+        facts.set(gate.facts());
+        let router = router(node_api, watcher.clone(), gate.accounts(), facts.clone(), receivers);
+        let keeping = tokio::spawn(gate.keep(opened, facts, watcher, reload));
+        socket.serve(networks, router, stopped).await;
+        keeping.abort();
     }
 }
 
@@ -98,7 +108,7 @@ impl ApiSocket {
     /// the requests under way are answered. A socket that is removed is made again.
     async fn serve(
         self,
-        network: Option<Network>,
+        networks: mpsc::Receiver<Network>,
         router: Router,
         mut stopped: oneshot::Receiver<()>,
     ) {
@@ -112,7 +122,7 @@ impl ApiSocket {
         let (renew, renewed) = mpsc::channel(1);
         let keeping = tokio::spawn(keep(socket.place().clone(), renew));
         let stop = async move { drop(stopped.await) };
-        ashlar_control::serve(socket, renewed, network, router, stop).await;
+        ashlar_control::serve(socket, renewed, networks, router, stop).await;
         keeping.abort();
     }
 }

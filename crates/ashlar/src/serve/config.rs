@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::finder::Wanted;
 use super::health::HealthConfig;
 use super::network::NetworkConfig;
+use super::receivers::ReceiversConfig;
 use super::state::{PoolState, StateDir};
 use crate::args::ServeArguments;
 use crate::logging::{self, LogFormat};
@@ -26,6 +27,7 @@ mod limits;
 mod memory;
 mod network;
 mod portals;
+mod receivers;
 
 /// Reactors of a node, at most: what the format of the drives has room for.
 const REACTORS_MAX: usize = 64;
@@ -92,6 +94,8 @@ pub struct Config {
     pub log: String,
     /// How its lines are written.
     pub log_format: LogFormat,
+    /// Who is told of events.
+    pub receivers: ReceiversConfig,
 }
 
 /// A size as people write it, a number of bytes included.
@@ -112,7 +116,7 @@ impl SizeText {
 }
 
 /// An address, or a list of them.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(untagged, expecting = "an address, or a list of addresses")]
 enum OneOrMore {
     One(String),
@@ -158,6 +162,10 @@ struct File {
     drive_worn_percent: Option<u8>,
     #[serde(default)]
     limits: LimitsTable,
+    #[serde(default, deserialize_with = "receivers::one_or_more")]
+    webhook: Vec<receivers::WebhookTable>,
+    #[serde(default)]
+    mail: receivers::MailTable,
 }
 
 impl Config {
@@ -201,6 +209,7 @@ impl Config {
             limits: file.limits.resolve(memory_bytes() / reactors as u64)?,
             log: log_filter(file.log)?,
             log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
+            receivers: receivers::resolve(file.webhook, file.mail)?,
         })
     }
 

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use ashlar_control::SharedHostNqn;
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, Portal as WirePortal,
-    Progress, Spare, Volume,
+    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, PoolJobs,
+    Portal as WirePortal, Progress, Spare, Volume,
 };
-use ashlar_control::{HostVisits, SharedHostNqn};
 use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
-use ashlar_target::nvme_tcp::{self, ConnectedHost, Portal, PortalKind, SharedNqn};
+use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{
     AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
 };
@@ -22,6 +22,7 @@ use super::state::PoolState;
 pub mod activity;
 mod erase;
 mod health;
+pub mod qos;
 mod room;
 mod scrub;
 mod settings;
@@ -58,37 +59,40 @@ pub struct Known<'a> {
     pub healths: &'a Healths,
 }
 
-/// A pool that is open.
-pub fn pool(report: &PoolReport, known: &Known<'_>) -> Pool {
+/// A pool that is open. `full_in_seconds`: how long it is until it is full, if anybody can say.
+pub fn pool(report: &PoolReport, known: &Known<'_>, full_in_seconds: Option<u64>) -> Pool {
     let status = &report.status;
     let remembered = known.memory.pool(&status.uuid.to_string());
     let drive = |drive| pool_drive(drive, &status.name, known, remembered);
-    let (logical, stored) = written_and_stored(&report.volumes);
+    let (written_bytes, stored_bytes) = written_and_stored(&report.volumes);
     let read_only = report.read_only();
-    let safe = if read_only.is_some() { 0 } else { status.space.safe_to_write };
+    let is_read_only = read_only.is_some();
+    let room = room::RoomKnown { written_bytes, stored_bytes, is_read_only, full_in_seconds };
     Pool {
         name: status.name.clone(),
         uuid: status.uuid.to_string(),
         level: Some(status.level.to_string()),
-        states: pool_states(report, read_only.is_some()),
+        states: pool_states(report, is_read_only),
         notes: notes(report, known),
-        safe_to_write_bytes: Some(safe),
-        safe_noise_bytes: Some(room::safe_noise(safe)),
-        safe_alike_bytes: room::safe_alike(safe, logical, stored),
-        out_of_space: Some(is_full(status, read_only.is_some())),
         problem: read_only.or_else(|| uncertain(status)),
-        map_memory_bytes: Some(status.map_bytes),
+        space: Some(room::space(status, room)),
+        settings: Some(settings::chosen(&status.settings)),
+        counters: Some(counters(status)),
+        jobs: Some(jobs(report, remembered)),
         drives: report.drives.iter().map(drive).collect(),
         spares: remembered.map(|pool| spares(pool, known.memory)).unwrap_or_default(),
         parting: report.parting.clone(),
+    }
+}
+
+fn jobs(report: &PoolReport, remembered: Option<&PoolState>) -> PoolJobs {
+    let (status, drives) = (&report.status, &report.drives);
+    PoolJobs {
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
-        scrub: status.scrub.as_ref().map(|found| scrub::scrub(found, &report.drives, remembered)),
+        scrub: status.scrub.as_ref().map(|found| scrub::scrub(found, drives, remembered)),
+        trim: status.trim.as_ref().map(|found| scrub::trim(found, drives)),
         verify: status.verify.as_ref().map(verify::verify),
-        trim: status.trim.as_ref().map(|found| scrub::trim(found, &report.drives)),
-        counters: Some(counters(status)),
-        after_loss: status.worst_loss.map(room::after_loss),
-        ..room::figures(settings::chosen(&status.settings), status, logical, stored)
     }
 }
 
@@ -184,7 +188,7 @@ const POOL_STATES: [(&str, OfPool); 18] = [
     ("short-for-loss", |it| {
         it.report.status.worst_loss.is_some_and(|worst| worst.is_short_of_room)
     }),
-    ("full", |it| is_full(&it.report.status, it.is_read_only)),
+    ("full", |it| room::is_full(&it.report.status, it.is_read_only)),
     ("out-of-room", |it| it.report.status.out_of_room),
     ("volatile", |it| it.report.is_volatile()),
 ];
@@ -196,12 +200,6 @@ fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let look = PoolLook { report, is_read_only, is_degraded: report.status.is_degraded() };
     let said = POOL_STATES.iter().filter(|(_, holds)| holds(&look));
     said.map(|(word, _)| (*word).to_owned()).collect()
-}
-
-/// Whether new data is refused for lack of space. A pool that takes none for another reason has
-/// little room as well, but trimming and deleting do not help it.
-fn is_full(status: &PoolStatus, is_read_only: bool) -> bool {
-    status.space.full && !is_read_only
 }
 
 /// Why reads and writes wait, if nothing else is wrong.
@@ -403,6 +401,7 @@ pub fn volume(report: &VolumeReport) -> Volume {
         compression: report.compression.to_string(),
         write_protected: report.write_protected,
         atomic_write_bytes: report.atomic_write_bytes.into(),
+        qos: qos::volume_qos(report),
         created_at: time(report.made_at),
     }
 }
@@ -457,12 +456,6 @@ pub fn host(host: &ConnectedHost) -> Host {
         controller_id: host.controller_id,
         kind: if host.is_discovery { "discovery" } else { "io" }.to_owned(),
     }
-}
-
-/// How often a host has come and gone.
-pub fn host_visits(visits: nvme_tcp::HostVisits) -> HostVisits {
-    let nvme_tcp::HostVisits { nqn, connects, disconnects } = visits;
-    HostVisits { nqn: nqn.to_string(), connects, disconnects }
 }
 
 /// A name that two hosts use.

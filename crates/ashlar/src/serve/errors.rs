@@ -12,6 +12,7 @@ use ashlar_store::{
     RenameError,
 };
 use ashlar_volume::NodeError;
+use ashlar_volume::qos::QosError;
 
 /// The answer to a refusal of the node.
 pub fn api_error(error: NodeError) -> ApiError {
@@ -64,10 +65,28 @@ fn classify(error: &NodeError) -> Code {
         ShrinksProtected { .. } | WipesProtected { .. } => Code::WriteProtected,
         NodeError::ReadOnly { .. } => Code::PoolReadOnly,
         NodeError::AtomicAbove { .. } => Code::InvalidAtomic,
-        NodeError::Access { .. } => Code::CannotChangeAccess,
-        NodeError::TooManyHosts => Code::TooManyHosts,
+        NodeError::Qos(error) => of_policy(error),
+        NodeError::Access { .. } | NodeError::TooManyHosts => of_access(error),
         NodeError::NoNumber => Code::NoNamespaceNumber,
         Stopped { .. } | Gone(_) | OpeningStopped { .. } => code_of_end(error),
+    }
+}
+
+fn of_access(error: &NodeError) -> Code {
+    match error {
+        NodeError::TooManyHosts => Code::TooManyHosts,
+        _ => Code::CannotChangeAccess,
+    }
+}
+
+fn of_policy(error: &QosError) -> Code {
+    match error {
+        QosError::NoSuchPolicy { .. } => Code::NoSuchPolicy,
+        QosError::PolicyExists { .. } => Code::PolicyExists,
+        QosError::TooManyPolicies { .. } => Code::TooManyPolicies,
+        QosError::PolicyInUse { .. } | QosError::PolicyIsDefault { .. } => Code::PolicyInUse,
+        QosError::Invalid(_) => Code::InvalidPolicy,
+        QosError::Unreadable { .. } => Code::PoolFailed,
     }
 }
 

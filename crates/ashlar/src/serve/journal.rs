@@ -3,11 +3,14 @@
 //! Each file has entries in the order of their numbers, each as a line of JSON, and is called by
 //! the number of its first one. A daemon begins a file of its own, so that a line that was cut off
 //! by a crash stays the last of its file. The oldest files go once all together have more than the
-//! journal may have.
+//! journal may have, or are too many.
 //!
 //! One thread writes. It may hang where the file system does: what comes meanwhile waits in a queue
-//! that has a bound, and beyond that is counted and not kept. Nobody waits for it but the end of
-//! the daemon.
+//! that has a bound, and beyond that is counted and not kept. What could not be written is written
+//! again, before all that came later. Nobody waits for the thread but the end of the daemon.
+//!
+//! One thread reads at a time. Whoever asks while another one hangs in the file system is told so,
+//! and leaves no thread behind.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,18 +19,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use ashlar_control::{Archive, Entry, RECENT_MAX, Wanted};
+use ashlar_control::{Archive, Entry, Keeping, RECENT_MAX, Wanted};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
 
 use super::apart::apart;
 use files::Files;
 
 mod files;
 
-/// Entries that wait to be written: those that wait are in the log's memory all the while.
-const QUEUE_MAX: usize = RECENT_MAX;
+/// Entries that wait for the thread, and those that it writes at a time: all that wait are in the
+/// log's memory all the while.
+const QUEUE_MAX: usize = RECENT_MAX / 2;
+const BATCH_MAX: usize = RECENT_MAX / 2;
+/// When what could not be written is tried again, where nothing else comes.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// How long the entries that are read are waited for.
 const READ_WAIT: Duration = Duration::from_secs(10);
 
@@ -44,8 +53,10 @@ pub struct Bounds {
 pub struct Journal {
     directory: PathBuf,
     queue: Mutex<Option<SyncSender<Line>>>,
-    written: Mutex<Option<Receiver<()>>>,
+    written: Mutex<Option<oneshot::Receiver<()>>>,
     state: Arc<Mutex<State>>,
+    /// Who reads has the only one, and a thread that hangs keeps it.
+    reader: Arc<Semaphore>,
 }
 
 /// An entry, as it is written.
@@ -63,6 +74,10 @@ struct State {
     is_told: bool,
     /// Entries that were not kept since the journal was written last.
     lost: u64,
+    /// So many were lost before it was written again, which is to be told.
+    regained: Option<u64>,
+    /// The daemon waits for the last ones.
+    is_ending: bool,
 }
 
 impl Journal {
@@ -72,7 +87,7 @@ impl Journal {
     /// When no thread can be started for it.
     pub fn start(directory: PathBuf, bounds: Bounds) -> io::Result<Self> {
         let (queue, lines) = sync_channel(QUEUE_MAX);
-        let (ended, written) = sync_channel(0);
+        let (ended, written) = oneshot::channel();
         let state = Arc::<Mutex<State>>::default();
         let files = Files::new(directory.clone(), bounds);
         let work = {
@@ -84,14 +99,17 @@ impl Journal {
         };
         thread::Builder::new().name("journal".to_owned()).spawn(work)?;
         let (queue, written) = (Mutex::new(Some(queue)), Mutex::new(Some(written)));
-        Ok(Journal { directory, queue, written, state })
+        let reader = Arc::new(Semaphore::new(1));
+        Ok(Journal { directory, queue, written, state, reader })
     }
 
     /// Takes no more, and waits so long for what is on its way to the file.
-    pub fn end(&self, longest: Duration) {
+    pub async fn end(&self, longest: Duration) {
+        locked(&self.state).is_ending = true;
         drop(locked(&self.queue).take());
-        if let Some(written) = locked(&self.written).take()
-            && written.recv_timeout(longest) == Err(RecvTimeoutError::Timeout)
+        let written = locked(&self.written).take();
+        if let Some(written) = written
+            && timeout(longest, written).await.is_err()
         {
             let directory = self.directory.display();
             tracing::warn!(
@@ -101,14 +119,8 @@ impl Journal {
     }
 
     /// The newest entries, for a daemon that starts: nothing if they cannot be read in time.
-    pub fn newest<E: Entry + DeserializeOwned>(&self) -> Vec<E> {
-        let wanted = Wanted::<E>::last(RECENT_MAX);
-        let directory = self.directory.clone();
-        let (sender, read) = std::sync::mpsc::channel();
-        let work = move || drop(sender.send(files::read(&directory, &wanted)));
-        let started = thread::Builder::new().name("journal-read".to_owned()).spawn(work);
-        let found = started.ok().and_then(|_| read.recv_timeout(READ_WAIT).ok());
-        match found.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into())) {
+    pub async fn newest<E: Entry + DeserializeOwned>(&self) -> Vec<E> {
+        match self.read(Wanted::<E>::last(RECENT_MAX)).await {
             Ok(entries) => entries,
             Err(error) => {
                 let directory = self.directory.display();
@@ -116,6 +128,24 @@ impl Journal {
                 Vec::new()
             }
         }
+    }
+
+    /// The entries that are wanted, if the file system gives them in time.
+    fn read<E: Entry + DeserializeOwned>(
+        &self,
+        wanted: Wanted<E>,
+    ) -> impl Future<Output = io::Result<Vec<E>>> + Send + use<E> {
+        let (directory, reader) = (self.directory.clone(), self.reader.clone());
+        let read = async move {
+            let place = reader.acquire_owned().await.map_err(io::Error::other)?;
+            let work = move || {
+                let read = files::read(&directory, &wanted);
+                drop(place);
+                read
+            };
+            apart("journal-read", work)?.await.map_err(io::Error::other)?
+        };
+        async move { timeout(READ_WAIT, read).await.unwrap_or_else(|late| Err(late.into())) }
     }
 
     fn keep(&self, line: Line) {
@@ -144,16 +174,16 @@ impl<E: Entry + Serialize + DeserializeOwned> Archive<E> for Journal {
     }
 
     fn read(&self, wanted: Wanted<E>) -> BoxFuture<'static, io::Result<Vec<E>>> {
-        let directory = self.directory.clone();
-        Box::pin(async move {
-            let reading = apart("journal-read", move || files::read(&directory, &wanted))?;
-            let read = tokio::time::timeout(READ_WAIT, reading).await;
-            read.ok().and_then(Result::ok).unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
-        })
+        Box::pin(Journal::read(self, wanted))
     }
 
-    fn take_failure(&self) -> Option<String> {
-        locked(&self.state).take_failure()
+    fn take_change(&self) -> Option<Keeping> {
+        locked(&self.state).take_change()
+    }
+
+    fn failure(&self) -> Option<(String, u64)> {
+        let state = locked(&self.state);
+        state.failure.clone().map(|why| (why, state.lost))
     }
 }
 
@@ -164,13 +194,19 @@ impl State {
     }
 
     fn is_well(&mut self) {
-        *self = State::default();
+        if self.failure.take().is_some() && self.is_told {
+            self.regained = Some(self.lost);
+        }
+        (self.is_told, self.lost) = (false, 0);
     }
 
-    /// Told once, until it is well in between.
-    fn take_failure(&mut self) -> Option<String> {
+    /// That it fails is told once, until it is well in between; and then that it is.
+    fn take_change(&mut self) -> Option<Keeping> {
+        if let Some(lost) = self.regained.take() {
+            return Some(Keeping::Again { lost });
+        }
         let is_new = self.failure.is_some() && !std::mem::replace(&mut self.is_told, true);
-        self.failure.clone().filter(|_| is_new)
+        self.failure.clone().filter(|_| is_new).map(Keeping::Not)
     }
 }
 
@@ -179,19 +215,47 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes what comes, as much at a time as has come, until no more can.
+/// Writes what comes, as much at a time as has come, until no more can. What cannot be written now
+/// stays before all that comes later.
 fn write_all(lines: &Receiver<Line>, mut files: Files, state: &Mutex<State>) {
-    while let Ok(first) = lines.recv() {
-        let batch: Vec<Line> = std::iter::once(first).chain(lines.try_iter()).collect();
-        match files.append(&batch) {
-            Ok(()) => locked(state).is_well(),
-            Err(error) => {
-                let directory = files.directory().display();
-                let why = format!("{directory}: {error}");
-                locked(state).has_failed(why, batch.len() as u64);
+    let mut batch = Vec::new();
+    loop {
+        let has_ended = gather(lines, &mut batch);
+        if let Err(error) = files.append(&batch) {
+            let why = format!("{}: {error}", files.directory().display());
+            let mut state = locked(state);
+            if has_ended || state.is_ending {
+                let lost = batch.len() + lines.try_iter().count();
+                return state.has_failed(why, lost as u64);
             }
+            state.has_failed(why, 0);
+        } else {
+            batch.clear();
+            locked(state).is_well();
+        }
+        if has_ended {
+            return;
         }
     }
+}
+
+/// Waits for what is to be written now, and puts it behind what is to be written still. Returns
+/// whether no more can come.
+fn gather(lines: &Receiver<Line>, batch: &mut Vec<Line>) -> bool {
+    let come = match batch.len() {
+        0 => lines.recv().map_err(RecvTimeoutError::from),
+        few if few < BATCH_MAX => lines.recv_timeout(RETRY_INTERVAL),
+        // The queue has a bound, and so has this.
+        _ => {
+            thread::sleep(RETRY_INTERVAL);
+            return false;
+        }
+    };
+    let has_ended = matches!(come, Err(RecvTimeoutError::Disconnected));
+    batch.extend(come);
+    let room = BATCH_MAX - batch.len();
+    batch.extend(lines.try_iter().take(room));
+    has_ended
 }
 
 #[cfg(test)]

@@ -28,18 +28,19 @@ impl Logs {
     ///
     /// # Errors
     /// When no thread can be started for them.
-    pub fn open(state_dir: &Path) -> io::Result<Self> {
+    pub async fn open(state_dir: &Path) -> io::Result<Self> {
         let events = Arc::new(Journal::start(state_dir.join("events"), EVENTS)?);
         let audit = Arc::new(Journal::start(state_dir.join("audit"), AUDIT)?);
         Ok(Logs {
-            events: Arc::new(EventLog::new(Some(events.clone()), events.newest())),
-            audit: Arc::new(AuditLog::new(Some(audit.clone()), audit.newest())),
+            events: Arc::new(EventLog::new(Some(events.clone()), events.newest().await)),
+            audit: Arc::new(AuditLog::new(Some(audit.clone()), audit.newest().await)),
             journals: [events, audit],
         })
     }
 
     /// Takes no more, and waits so long for what is on its way to the disk.
-    pub fn end(&self, longest: Duration) {
-        self.journals.iter().for_each(|journal| journal.end(longest));
+    pub async fn end(&self, longest: Duration) {
+        let [events, audit] = &self.journals;
+        futures_util::future::join(events.end(longest), audit.end(longest)).await;
     }
 }

@@ -3,11 +3,17 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use ashlar_control::{Identity, Network, OwnCertificate};
+use ashlar_control::{Identity, Network, OwnCertificate, SharedIdentity};
+use tokio::time::timeout;
 
+use super::apart::apart;
 use super::state::replace;
+
+/// How long the file system may take.
+const READ_WAIT: Duration = Duration::from_secs(10);
 
 /// Where the API is served beside the socket.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,22 +24,22 @@ pub struct NetworkConfig {
     pub certificate: Option<PathBuf>,
 }
 
-/// Listens, where that is wanted.
+/// Listens, where that is wanted. Who the daemon is there can be replaced.
 ///
 /// # Errors
 /// What cannot be read, used or listened at.
-pub async fn open(config: &NetworkConfig, state_dir: &Path) -> anyhow::Result<Option<Network>> {
+pub async fn open(
+    config: &NetworkConfig,
+    state_dir: &Path,
+) -> anyhow::Result<Option<(Network, SharedIdentity)>> {
     if config.addresses.is_empty() {
         return Ok(None);
     }
-    let identity = match &config.certificate {
-        Some(path) => read(path, path)?,
-        None => own(state_dir, &config.addresses)?,
-    };
-    let network =
-        Network::bind(&config.addresses, identity).await.map_err(|(address, error)| {
-            anyhow::anyhow!("cannot listen on {address} (api_listen): {error}")
-        })?;
+    let identity = SharedIdentity::new(identity(config, state_dir).await?);
+    let network = Network::bind(&config.addresses, identity.clone()).await;
+    let network = network.map_err(|(address, error)| {
+        anyhow::anyhow!("cannot listen on {address} (api_listen): {error}")
+    })?;
     let facts = network.facts();
     let fingerprint = facts.fingerprint.unwrap_or_default();
     for address in facts.addresses {
@@ -42,7 +48,24 @@ pub async fn open(config: &NetworkConfig, state_dir: &Path) -> anyhow::Result<Op
              {fingerprint}"
         );
     }
-    Ok(Some(network))
+    Ok(Some((network, identity)))
+}
+
+/// Who the daemon is to those who come by the network, as files say it now.
+///
+/// # Errors
+/// What cannot be read, or used; or that the file system hangs.
+pub async fn identity(config: &NetworkConfig, state_dir: &Path) -> anyhow::Result<Identity> {
+    let (config, state_dir) = (config.clone(), state_dir.to_owned());
+    let read = move || match &config.certificate {
+        Some(path) => read(path, path),
+        None => own(&state_dir, &config.addresses),
+    };
+    let reading = apart("certificate", read).context("no thread for the certificate")?;
+    match timeout(READ_WAIT, reading).await {
+        Ok(Ok(identity)) => identity,
+        _ => bail!("the file system with the certificate hangs"),
+    }
 }
 
 fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {

@@ -5,14 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive, Host,
-    ImportPool, IoScope, IoStat, Latency, NameDrive, NameHosts, NameSpare, Pool, PoolDrive,
-    RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
+    FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
+    NameSpare, Pool, PoolDrive, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
+    SetCapacity, Status, Volume,
 };
-use ashlar_control::{Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning};
+use ashlar_control::{
+    Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning, alerts,
+};
 use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, PoolReport, SubsystemInfo};
+use futures_util::future::BoxFuture;
 
 use super::apart::apart;
 use super::convert::Known;
@@ -25,7 +29,7 @@ use super::memory::Memory;
 use super::state::{PoolState, StateDir};
 use super::stops::Stops;
 use super::turns::{Over, Turns};
-use super::{Config, convert};
+use super::{Config, convert, visits};
 pub use namespaces::Remembered;
 use opening::Openers;
 
@@ -34,10 +38,12 @@ mod changes;
 mod consent;
 mod erases;
 mod health;
+mod importable;
 mod labels;
 mod namespaces;
 mod naming;
 mod opening;
+mod qos;
 mod remembering;
 mod returning;
 mod spares;
@@ -199,6 +205,7 @@ impl Shared {
     async fn status(&self) -> Result<Status, ApiError> {
         let (pools, volumes) = self.read_pools().await?;
         let visits = self.target.visit_totals();
+        let warnings = self.warnings();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -215,7 +222,8 @@ impl Shared {
                 .count(),
             host_connects: visits.connects,
             host_disconnects: visits.disconnects,
-            warnings: self.warnings().into_iter().map(|warning| warning.message).collect(),
+            alerts: alerts(&pools, &warnings),
+            warnings: warnings.into_iter().map(|warning| warning.message).collect(),
             pools,
             volumes,
         })
@@ -256,14 +264,17 @@ impl Shared {
     fn pool_with(&self, report: &PoolReport, memory: &Memory) -> Pool {
         let snapshot = self.finder.snapshot();
         let places = snapshot.pools.get(&report.status.uuid.to_string());
-        let pool = convert::pool(report, &Known { memory, places, healths: &self.healths });
-        Pool { full_in_seconds: self.full_in_seconds(report, &pool), ..pool }
+        let known = Known { memory, places, healths: &self.healths };
+        convert::pool(report, &known, self.full_in_seconds(report))
     }
 
     /// How long it is until the pool is full, if anybody can say.
-    fn full_in_seconds(&self, report: &PoolReport, pool: &Pool) -> Option<u64> {
+    fn full_in_seconds(&self, report: &PoolReport) -> Option<u64> {
         let status = &report.status;
-        let room_bytes = pool.safe_to_write_bytes.filter(|_| report.read_only().is_none())?;
+        if report.read_only().is_some() {
+            return None;
+        }
+        let room_bytes = status.space.safe_to_write;
         let mut forecast = self.forecast.lock().expect("no holder of the lock panics");
         let (now, live_bytes) = (self.start.elapsed(), status.space.live);
         let left = forecast.time_to_full(status.uuid, now, live_bytes, room_bytes)?;
@@ -288,8 +299,12 @@ impl NodeApi for ServedNode {
         Box::pin(std::future::ready(Ok(hosts)))
     }
 
-    fn take_host_visits(&self) -> Vec<HostVisits> {
-        self.shared.target.take_visits().into_iter().map(convert::host_visits).collect()
+    fn take_host_visits(&self) -> HostVisits {
+        visits::host_visits(self.shared.target.take_visits())
+    }
+
+    fn host_visits_have_come(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.shared.target.visits_have_come())
     }
 
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn> {
@@ -310,6 +325,14 @@ impl NodeApi for ServedNode {
 
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool> {
         self.change(|node| async move { node.import_pool(request).await })
+    }
+
+    fn process(&self) -> Answer<'_, ProcessFigures> {
+        Box::pin(std::future::ready(Ok(super::process::figures())))
+    }
+
+    fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>> {
+        Box::pin(self.shared.find_pools(request))
     }
 
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {

@@ -123,8 +123,8 @@ fn volumes_that_are_not_made_use_up_no_namespace_number() {
 const POOL_NAMES: [(&str, &str); 6] = [
     ("/name", "text"),
     ("/states/0", "text"),
-    ("/limit_bytes", "number"),
-    ("/safe_to_write_bytes", "number"),
+    ("/space/limit_bytes", "number"),
+    ("/space/safe_to_write_bytes", "number"),
     ("/drives/0/name", "text"),
     ("/drives/0/states/0", "text"),
 ];

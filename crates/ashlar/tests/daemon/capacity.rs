@@ -8,7 +8,7 @@ const MIB: u64 = 1 << 20;
 
 fn figure(place: &Place, name: &str) -> u64 {
     let pool = place.json(&["pool", "show", "tank"]);
-    pool[name].as_u64().unwrap_or_else(|| panic!("{name} is not in {pool}"))
+    pool["space"][name].as_u64().unwrap_or_else(|| panic!("{name} is not in {pool}"))
 }
 
 /// A pool of four drives that does not overcommit.

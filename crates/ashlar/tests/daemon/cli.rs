@@ -38,7 +38,7 @@ fn a_pool_and_its_volumes_live_through_all_verbs() {
     assert_ne!(status["portals"][0]["port"], 0);
     assert_eq!(status["pools"][0]["states"], serde_json::json!(["online"]));
     assert_eq!(status["volumes"].as_array().unwrap().len(), 2);
-    assert_eq!(place.json(&["pool", "show", "tank"])["promised_bytes"], 21_u64 << 30);
+    assert_eq!(place.json(&["pool", "show", "tank"])["space"]["promised_bytes"], 21_u64 << 30);
 
     place.ok(&["volume", "resize", "tank/v0", "--size", "30GiB"]);
     place.ok(&["volume", "resize", "tank/v0", "--size", "10GiB", "--yes"]);
@@ -434,12 +434,20 @@ fn every_verb_explains_itself_with_an_example() {
         "volume delete",
         "volume allow",
         "volume deny",
+        "qos create",
+        "qos list",
+        "qos show",
+        "qos set",
+        "qos delete",
+        "qos default",
+        "qos limit",
         "host list",
         "events",
         "pool",
         "pool spare",
         "drive",
         "volume",
+        "qos",
         "host",
     ];
     for verb in verbs {

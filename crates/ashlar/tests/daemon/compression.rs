@@ -119,7 +119,8 @@ fn what_is_cold_takes_less_room_where_that_is_scarce_and_is_the_same_after_a_kil
     let pool = |place: &Place| place.json(&["pool", "show", "tank"]);
     let of_limit = |place: &Place| {
         let pool = pool(place);
-        let bytes = |name: &str| pool[name].as_f64().unwrap_or_else(|| panic!("{name}: {pool}"));
+        let bytes =
+            |name: &str| pool["space"][name].as_f64().unwrap_or_else(|| panic!("{name}: {pool}"));
         bytes("physical_used_bytes") / bytes("limit_bytes")
     };
     let mut writes = 0;

@@ -8,7 +8,9 @@ use std::process::{Child, Command, Stdio};
 use ashlar_control::FOLLOWERS_MAX;
 use ashlar_control::types::{Event, Severity};
 
-use crate::hosts::{Load, Volume};
+use ashlar_load::initiator::{ConnectOptions, Controller, HostIdentity};
+
+use crate::hosts::{Load, Volume, options};
 use crate::support::{Daemon, Place};
 
 const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
@@ -16,6 +18,7 @@ const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
 /// drive that is added, is not said.
 const DRIVES: usize = 3;
 const BLOCKS: u64 = 4096;
+const GUEST: &str = "nqn.2014-08.org.example:guest";
 
 fn listed(place: &Place) -> Vec<Event> {
     serde_json::from_value(place.json(&["events"])).expect("events")
@@ -289,4 +292,48 @@ fn every_change_is_told_with_who_asked_for_it_and_what_came_of_it() {
     assert!(refused.contains("refused: there is a volume 'tank/v0' already"), "{refused}");
     let deleted = &changes[6].what;
     assert_eq!((deleted.pool.as_deref(), deleted.volume.as_deref()), (Some("tank"), Some("v0")));
+}
+
+/// Events about hosts, with why a controller has ended.
+fn of_hosts(place: &Place) -> Vec<(String, Option<String>)> {
+    let about = |event: &Event| event.what.host.as_deref() == Some(GUEST);
+    let events = listed(place).into_iter().filter(about);
+    events.map(|event| (event.what.kind, event.what.reason)).collect()
+}
+
+#[test]
+fn hosts_are_told_of_when_they_come_and_go_however_short_with_address_and_reason() {
+    let place = Place::new();
+    let daemon = place.start();
+    let host = HostIdentity { nqn: GUEST.to_owned(), id: [9; 16] };
+    let options = ConnectOptions { host, io_queues: 1, ..options(&place) };
+    let (here, gone) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    let guest = std::thread::spawn(move || {
+        let visit = async move {
+            Controller::connect(options.clone()).await.expect("it serves").disconnect().await;
+            drop(Controller::connect(options.clone()).await.expect("it serves"));
+            let _stays = Controller::connect(options).await.expect("it serves");
+            here.0.send(()).expect("the test waits");
+            // Until the daemon has gone.
+            while gone.1.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                ashlar_reactor::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        };
+        ashlar_reactor::run(ashlar_reactor::Config::default(), visit).expect("a reactor starts");
+    });
+    here.1.recv().expect("it is connected");
+    place.wait_until("all of them are told", |place| of_hosts(place).len() == 5);
+    let events = listed(&place);
+    let first = events.iter().find(|event| event.what.kind == "host_connected").expect("it");
+    let address = first.what.address.as_deref().expect("it has one");
+    assert!(address.starts_with("127.0.0.1:") && first.what.controller_id.is_some(), "{first:?}");
+    daemon.terminate();
+    let _daemon = place.start();
+    drop(gone.0);
+    guest.join().expect("it ends");
+    let told = of_hosts(&place);
+    // Which of the first two has ended first is not said.
+    let mut ends: Vec<_> = told.iter().filter_map(|(_, reason)| reason.clone()).take(3).collect();
+    ends.sort();
+    assert_eq!(ends, ["connection_lost", "daemon_stopping", "host_disconnected"], "{told:?}");
 }

@@ -97,8 +97,9 @@ fn a_full_file_system_under_the_drives_refuses_writes_and_loses_nothing() {
     assert!(error.contains("CAPACITY_EXCEEDED"), "{error}");
     assert!(says(&place, "out-of-room"));
     assert!(!says(&place, "degraded"), "no drive is to blame");
-    let safe_to_write =
-        |place: &Place| place.json(&["pool", "show", "tank"])["safe_to_write_bytes"].clone();
+    let safe_to_write = |place: &Place| {
+        place.json(&["pool", "show", "tank"])["space"]["safe_to_write_bytes"].clone()
+    };
     assert_eq!(safe_to_write(&place), 0, "1.42 GiB were said to be");
     fs::remove_file(&filler).expect("it is there");
     place.wait_until("there is room again", |place| !says(place, "out-of-room"));
@@ -143,11 +144,11 @@ fn changes_are_refused_while_a_file_system_under_the_drives_is_full_and_the_daem
 }
 
 fn number(place: &Place, field: &str) -> u64 {
-    place.json(&["pool", "show", "tank"])[field].as_u64().expect("a number")
+    place.json(&["pool", "show", "tank"])["space"][field].as_u64().expect("a number")
 }
 
 fn is_released(place: &Place) -> bool {
-    place.json(&["pool", "show", "tank"])["reserve_released"] == true
+    place.json(&["pool", "show", "tank"])["space"]["reserve_released"] == true
 }
 
 // With one volume and no spare drive there was no way out: mount and fsck need room, too.

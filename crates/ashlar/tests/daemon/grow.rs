@@ -18,7 +18,7 @@ fn resize(place: &Place, index: usize, bytes: u64) {
 
 fn figure(place: &Place, name: &str) -> u64 {
     let pool = place.json(&["pool", "show", "tank"]);
-    pool[name].as_u64().unwrap_or_else(|| panic!("{name} is not in {pool}"))
+    pool["space"][name].as_u64().unwrap_or_else(|| panic!("{name} is not in {pool}"))
 }
 
 #[test]

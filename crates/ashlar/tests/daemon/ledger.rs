@@ -17,13 +17,13 @@ fn make(place: &Place) {
 }
 
 fn figure(pool: &Value, name: &str) -> u64 {
-    pool[name].as_u64().unwrap_or_else(|| panic!("{name} is not in {pool}"))
+    pool["space"][name].as_u64().unwrap_or_else(|| panic!("{name} is not in {pool}"))
 }
 
 /// The figures that a proof has compared, all of which are what is there.
 fn proven(place: &Place) -> Value {
     let pool = place.json(&["pool", "verify", "tank", "--wait"]);
-    let verify = &pool["verify"];
+    let verify = &pool["jobs"]["verify"];
     assert_eq!(verify["states"], serde_json::json!(["proven"]), "{verify}");
     assert_eq!(verify["differences"], serde_json::json!([]));
     for figure in verify["figures"].as_array().expect("a list") {
@@ -214,5 +214,6 @@ fn levels_are_changed_while_the_pool_is_in_use_and_what_cannot_be_is_refused() {
 }
 
 fn levels(pool: &Value) -> [u64; 3] {
-    ["warn_percent", "throttle_percent", "stop_percent"].map(|name| figure(pool, name))
+    ["warn_percent", "throttle_percent", "stop_percent"]
+        .map(|name| pool["settings"][name].as_u64().unwrap_or_else(|| panic!("{name}: {pool}")))
 }

@@ -125,7 +125,7 @@ fn what_loses_data_needs_the_admin_whatever_it_is_called() {
 }
 
 #[test]
-fn a_state_directory_that_takes_nothing_more_keeps_no_log_and_the_events_say_so() {
+fn a_state_directory_that_takes_nothing_more_keeps_no_log_says_so_and_all_is_there_later() {
     let place = Place::new();
     fs::write(place.path("events"), "in its way").expect("room");
     let _daemon = place.start();
@@ -135,6 +135,13 @@ fn a_state_directory_that_takes_nothing_more_keeps_no_log_and_the_events_say_so(
     let kinds = events(&place, &["--kind", "events_not_kept"]);
     let what = &kinds[0].what;
     assert!(what.cause.as_deref().is_some_and(|why| why.contains("/events:")), "{what:?}");
+    assert!(place.in_words(&["status"]).contains("events are not written down"));
+    fs::remove_file(place.path("events")).expect("it goes");
+    place.wait_until("it is over", |place| !events(place, &["--kind", "events_kept"]).is_empty());
+    assert!(!place.in_words(&["status"]).contains("events are not written down"));
+    // What came before is there as well.
+    wait_until_kept(&place, "events", "daemon_started");
+    wait_until_kept(&place, "events", "events_kept");
 }
 
 /// A copy of the program that anybody may run, as a user whose group that is.

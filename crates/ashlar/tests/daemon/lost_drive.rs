@@ -140,7 +140,10 @@ fn a_second_drive_may_go_once_what_lived_on_the_first_is_on_others() {
     daemon.kill();
     let daemon = place.start();
     let pool = place.json(&["pool", "show", "tank"]);
-    assert_eq!((&pool["recon_prio_percent"], &pool["recon_p99_us"]), (&50.into(), &20_000.into()));
+    assert_eq!(
+        (&pool["settings"]["recon_prio_percent"], &pool["settings"]["recon_p99_us"]),
+        (&50.into(), &20_000.into())
+    );
     Load::start(&place, volumes, 2).join();
     daemon.terminate();
 }
@@ -151,7 +154,8 @@ fn a_pool_takes_a_drive_instead_of_one_that_it_has_lost() {
     let place = Place::new();
     make_pool(&place);
     let daemon = place.start();
-    let limit = || place.json(&["pool", "show", "tank"])["limit_bytes"].as_u64().expect("bytes");
+    let limit =
+        || place.json(&["pool", "show", "tank"])["space"]["limit_bytes"].as_u64().expect("bytes");
     let limit_at_first = limit();
     let mut load = Load::start(&place, vec![Volume::new("tank/v0", BLOCKS, 17)], 1);
     load.await_rounds();

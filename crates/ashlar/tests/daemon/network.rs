@@ -177,3 +177,92 @@ fn what_is_no_tls_and_a_head_that_has_no_end_take_nothing_from_others() {
     let file = token(&place, "ci", "viewer");
     assert!(server.ask(&file, &["status"]).status().expect("it runs").success());
 }
+
+/// Whether an event of that kind was told.
+fn is_told(place: &Place, kind: &str) -> bool {
+    place.json(&["events", "--kind", kind]).as_array().is_some_and(|events| !events.is_empty())
+}
+
+#[test]
+fn an_address_that_is_not_there_keeps_no_host_from_being_served() {
+    let place = Place::new();
+    // Of the network for examples in documents: no machine has it.
+    let daemon = place.start_with(&["--api-listen", "192.0.2.1:8443"]);
+    place.wait_until("it is told", |place| is_told(place, "api_not_served"));
+    let said = place.in_words(&["status"]);
+    assert!(said.contains("cannot listen on 192.0.2.1:8443"), "{said}");
+    assert_eq!(place.json(&["session"])["addresses"], serde_json::json!([]));
+    daemon.terminate();
+}
+
+#[test]
+fn accounts_that_are_damaged_let_nobody_in_until_they_are_whole_and_are_not_written_over() {
+    let place = Place::new();
+    let daemon = place.start_with(&SERVED);
+    let file = token(&place, "ci", "viewer");
+    daemon.terminate();
+    let accounts = place.path("accounts.json");
+    let whole = fs::read(&accounts).expect("accounts");
+    fs::write(&accounts, "{").expect("room");
+    let daemon = place.start_with(&SERVED);
+    let server = Server::of(&place);
+    let why = refused(server.ask(&file, &["status"]));
+    assert!(why.contains("the token is not known"), "{why}");
+    let why = place.refused(&["token", "create", "cd", "--role", "viewer"]);
+    assert!(why.contains("accounts.json is damaged"), "{why}");
+    assert!(place.in_words(&["status"]).contains("accounts.json is damaged"));
+    fs::write(&accounts, whole).expect("room");
+    place.wait_until("they are read", |place| is_told(place, "accounts_read"));
+    assert!(server.ask(&file, &["status"]).status().expect("it runs").success());
+    daemon.terminate();
+}
+
+#[test]
+fn another_certificate_is_taken_at_a_sighup_and_one_that_is_none_is_not() {
+    let place = Place::new();
+    let pem = place.path("api.pem");
+    let put = || {
+        let made = ashlar_control::OwnCertificate::make(vec!["localhost".to_owned()]);
+        let made = made.expect("a certificate");
+        fs::write(&pem, made.certificate_pem + &made.key_pem).expect("room");
+    };
+    put();
+    let daemon = place.start_configured(&format!(
+        "api_listen = '127.0.0.1:0'\napi_certificate = '{}'\n",
+        pem.display()
+    ));
+    let before = Server::of(&place);
+    let file = token(&place, "ci", "viewer");
+    let reload = || {
+        let pid = rustix::process::Pid::from_raw(daemon.pid() as i32).expect("a process");
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("it runs");
+    };
+    put();
+    reload();
+    place.wait_until("it is taken", |place| Server::of(place).fingerprint != before.fingerprint);
+    let after = Server::of(&place);
+    assert_eq!(after.url, before.url);
+    assert!(after.ask(&file, &["status"]).status().expect("it runs").success());
+    fs::write(&pem, "nothing").expect("room");
+    reload();
+    place.wait_until("it is refused", |place| is_told(place, "certificate_refused"));
+    assert_eq!(Server::of(&place).fingerprint, after.fingerprint);
+    daemon.terminate();
+}
+
+#[test]
+fn a_stream_of_events_ends_with_the_token_that_has_begun_it() {
+    let place = Place::new();
+    let daemon = place.start_with(&SERVED);
+    let server = Server::of(&place);
+    let file = token(&place, "ci", "viewer");
+    let mut command = server.ask(&file, &["events", "--follow"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut follower = command.spawn().expect("it runs");
+    let mut first = String::new();
+    let mut told = std::io::BufReader::new(follower.stdout.take().expect("it was piped"));
+    std::io::BufRead::read_line(&mut told, &mut first).expect("it follows");
+    place.ok(&["token", "revoke", "ci"]);
+    assert!(!follower.wait().expect("a child").success(), "it has ended");
+    daemon.terminate();
+}

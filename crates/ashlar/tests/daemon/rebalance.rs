@@ -48,7 +48,11 @@ fn what_a_pool_holds_is_spread_over_drives_that_were_added_under_load() {
         |pool: &Value| pool["counters"]["segments_collected"].as_u64().expect("a count");
     let before = collected(&place.json(&["pool", "show", "tank"]));
     let done = place.json(&["pool", "rebalance", "tank", "--wait"]);
-    assert_eq!((states(&done), &done["rebalance"]), (vec!["online"], &Value::Null), "{done}");
+    assert_eq!(
+        (states(&done), &done["jobs"]["rebalance"]),
+        (vec!["online"], &Value::Null),
+        "{done}"
+    );
     assert!(collected(&done) > before, "segments of three columns are written anew: {done}");
     load.await_rounds();
     let volumes = load.join().0;
@@ -69,7 +73,7 @@ fn a_rebalance_survives_a_kill_and_is_stopped_on_demand() {
     // With a hundredth of the time it takes minutes.
     let begun = place.json(&["pool", "rebalance", "tank"]);
     assert_eq!(states(&begun), ["online", "rebalancing"], "{begun}");
-    assert!(begun["rebalance"]["left_bytes"].as_u64().expect("a count") > 0, "{begun}");
+    assert!(begun["jobs"]["rebalance"]["left_bytes"].as_u64().expect("a count") > 0, "{begun}");
     daemon.kill();
     let daemon = place.start();
     assert_eq!(place.pool_states("tank"), ["online", "rebalancing"]);

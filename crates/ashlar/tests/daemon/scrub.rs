@@ -56,7 +56,7 @@ fn spoil_chunks(place: &Place) -> u64 {
 }
 
 fn scrub(place: &Place) -> Value {
-    place.json(&["pool", "scrub", "tank", "--wait"])["scrub"].clone()
+    place.json(&["pool", "scrub", "tank", "--wait"])["jobs"]["scrub"].clone()
 }
 
 /// Everything is read, and is right; then there is some load.
@@ -99,7 +99,7 @@ fn a_scrub_names_the_drive_that_held_wrong_bytes_and_leaves_none_of_them() {
     // Also to whoever asks in the morning.
     daemon.terminate();
     let daemon = place.start();
-    assert_eq!(place.json(&["pool", "show", "tank"])["scrub"]["drives"], found["drives"]);
+    assert_eq!(place.json(&["pool", "show", "tank"])["jobs"]["scrub"]["drives"], found["drives"]);
     // Nothing is left to be found, and any other drive may go.
     let again = scrub(&place);
     assert_eq!(
@@ -112,7 +112,7 @@ fn a_scrub_names_the_drive_that_held_wrong_bytes_and_leaves_none_of_them() {
     daemon.terminate();
     let daemon = place.start();
     assert_eq!(
-        place.json(&["pool", "show", "tank"])["scrub"]["checked_bytes"],
+        place.json(&["pool", "show", "tank"])["jobs"]["scrub"]["checked_bytes"],
         again["checked_bytes"]
     );
     use_volume(&place, volume, 3);
@@ -138,7 +138,7 @@ fn a_scrub_that_leaves_something_wrong_says_so_to_whoever_has_waited_for_it() {
     let ended = place.run(&["pool", "scrub", "tank", "--wait", "--output", "json"]);
     let (report, said) = (text(&ended.stdout), text(&ended.stderr));
     let report: Value = serde_json::from_str(&report).expect("the report comes all the same");
-    let left = report["scrub"]["unrepaired"].as_u64().expect("a count");
+    let left = report["jobs"]["scrub"]["unrepaired"].as_u64().expect("a count");
     assert!(left > 0 && !ended.status.success(), "{report}");
     assert!(said.contains(&format!("could not repair {left} sectors")), "{said}");
     daemon.terminate();
@@ -174,7 +174,7 @@ fn a_drive_that_returns_wrong_bytes_too_often_is_given_up_and_what_it_held_resto
     place.wait_until("the others have it all", |place| {
         place.pool_states("tank") == ["online", "reduced"]
     });
-    assert_eq!(place.json(&["pool", "show", "tank"])["fault_threshold"], 5);
+    assert_eq!(place.json(&["pool", "show", "tank"])["settings"]["fault_threshold"], 5);
     // It is as good as gone, so that another one may go.
     fs::remove_file(place.image(CORRUPTED)).expect("a file");
     fs::remove_file(place.image(0)).expect("a file");
@@ -190,11 +190,11 @@ fn a_scrub_is_seen_stopped_and_scheduled() {
     assert_eq!(set["states"], serde_json::json!(["online"]), "{set}");
     // With a hundredth of the time it takes minutes.
     let begun = place.json(&["pool", "scrub", "tank"]);
-    assert_eq!(begun["scrub"]["states"][0], "running", "{begun}");
+    assert_eq!(begun["jobs"]["scrub"]["states"][0], "running", "{begun}");
     assert_eq!(begun["states"], serde_json::json!(["online", "scrubbing"]));
     let stopped = place.json(&["pool", "scrub", "tank", "--stop"]);
     assert_eq!(
-        (&stopped["scrub"]["states"][0], stopped["states"].as_array().map(Vec::len)),
+        (&stopped["jobs"]["scrub"]["states"][0], stopped["states"].as_array().map(Vec::len)),
         (&"stopped".into(), Some(1))
     );
     place.ok(&["pool", "set", "tank", "scrub-interval=14d"]);
@@ -202,10 +202,10 @@ fn a_scrub_is_seen_stopped_and_scheduled() {
     let daemon = place.start();
     let pool = place.json(&["pool", "show", "tank"]);
     assert_eq!(
-        (&pool["scrub_prio_percent"], &pool["scrub_interval_seconds"]),
+        (&pool["settings"]["scrub_prio_percent"], &pool["settings"]["scrub_interval_seconds"]),
         (&1.into(), &(14 * 86_400).into())
     );
-    assert_eq!(pool["scrub"], Value::Null, "none was finished: {pool}");
+    assert_eq!(pool["jobs"]["scrub"], Value::Null, "none was finished: {pool}");
     let refused = place.refused(&["pool", "set", "tank", "scrub-interval=often"]);
     assert!(refused.contains("choose days (30d), hours (12h) or off"), "{refused}");
     let refused = place.refused(&["pool", "scrub", "nothing"]);

@@ -33,7 +33,7 @@ fn pool_of(place: &Place, model: impl Fn(usize) -> String) -> Daemon {
 }
 
 fn bytes_left(pool: &Value) -> Option<u64> {
-    pool["rebuild"]["left_bytes"].as_u64()
+    pool["jobs"]["rebuild"]["left_bytes"].as_u64()
 }
 
 #[test]

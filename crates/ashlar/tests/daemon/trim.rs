@@ -30,7 +30,7 @@ fn write_and_delete(place: &Place, seed: u64) {
     place.ok(&["volume", "delete", "tank/v0", "--yes"]);
     place.wait_until("its blocks are gone", |place| {
         let pool = place.json(&["pool", "show", "tank"]);
-        pool["physical_used_bytes"].as_u64().is_some_and(|bytes| bytes < 4 << 20)
+        pool["space"]["physical_used_bytes"].as_u64().is_some_and(|bytes| bytes < 4 << 20)
     });
     // What it leaves empty is free with a root, and this writes one.
     place.ok(&["volume", "create", "tank/x", "--size", "1MiB"]);
@@ -54,10 +54,10 @@ fn files_become_smaller_by_a_trim_and_by_themselves_unless_that_is_off() {
     daemon.terminate();
     let _daemon = place.start();
     place.wait_until_opened();
-    assert_eq!(place.json(&["pool", "show", "tank"])["autotrim"], false);
+    assert_eq!(place.json(&["pool", "show", "tank"])["settings"]["autotrim"], false);
     let full = taken(&place);
     let pool = place.json(&["pool", "trim", "tank", "--wait"]);
-    let trim = &pool["trim"];
+    let trim = &pool["jobs"]["trim"];
     assert_eq!(
         (&trim["states"][0], &trim["done_percent"]),
         (&"finished".into(), &100.0.into()),
@@ -86,7 +86,7 @@ fn loop_devices_are_told_too() {
     place.ok(&["pool", "set", "tank", "autotrim=off"]);
     write_and_delete(&place, 33);
     let full = taken(&place);
-    let trim = place.json(&["pool", "trim", "tank", "--wait"])["trim"].clone();
+    let trim = place.json(&["pool", "trim", "tank", "--wait"])["jobs"]["trim"].clone();
     assert_eq!((&trim["states"][0], &trim["refusals"]), (&"finished".into(), &0.into()), "{trim}");
     assert_eq!(trim["skipped_drives"], serde_json::json!([]), "{trim}");
     let taken = taken(&place);

@@ -27,3 +27,13 @@ fn what_to_do_names_the_pool_and_the_drive() {
     let hint = event.what.hint.expect("there is something to do");
     assert!(hint.contains("ashlar pool replace tank drive-2 /dev/"), "{hint}");
 }
+
+#[test]
+fn every_kind_is_in_the_document_for_receivers() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/notifications.md");
+    let page = std::fs::read_to_string(page).expect("it is there");
+    for kind in EventKind::ALL {
+        let row = format!("| `{}` | {} |\n", kind.word(), kind.text());
+        assert!(page.contains(&row), "{row}");
+    }
+}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{AfterLoss, Host, Progress};
+use crate::types::{AfterLoss, PoolJobs, PoolSpace, Progress};
 
 fn drive(name: &str, states: &[&str]) -> PoolDrive {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
@@ -17,23 +17,25 @@ fn pool(states: &[&str], drives: &[&str], percent: Option<f64>) -> Seen {
             .zip(drives)
             .map(|(name, state)| drive(name, &[state, "sparse"]))
             .collect(),
-        rebuild: percent.map(|percent| Progress { done_percent: percent, ..Progress::default() }),
+        space: Some(PoolSpace::default()),
+        jobs: Some(PoolJobs { rebuild: percent.map(at_percent), ..PoolJobs::default() }),
         ..Pool::default()
     };
     Seen { pools: vec![pool], ..Seen::default() }
 }
 
-fn hosts(names: impl IntoIterator<Item = String>) -> Seen {
-    let host = |nqn| Host {
-        nqn,
-        host_id: String::new(),
-        address: String::new(),
-        io_queues: 1,
-        connected_at: String::new(),
-        controller_id: 1,
-        kind: "io".to_owned(),
-    };
-    Seen { hosts: names.into_iter().map(host).collect(), ..Seen::default() }
+fn at_percent(done_percent: f64) -> Progress {
+    Progress { done_percent, ..Progress::default() }
+}
+
+/// Of the first pool.
+fn space(seen: &mut Seen) -> &mut PoolSpace {
+    seen.pools[0].space.as_mut().expect("it is open")
+}
+
+/// Of the first pool.
+fn jobs(seen: &mut Seen) -> &mut PoolJobs {
+    seen.pools[0].jobs.as_mut().expect("it is open")
 }
 
 /// Kinds, with the state, the percentage or the drive.
@@ -108,7 +110,7 @@ fn a_lost_drive_is_told_from_loss_to_rebuilt_in_order() {
 fn progress_says_how_much_is_left_and_for_how_long() {
     let look = |progress: Progress| {
         let mut seen = pool(&["degraded"], &WELL, None);
-        seen.pools[0].rebuild = Some(progress);
+        jobs(&mut seen).rebuild = Some(progress);
         seen
     };
     let happened = |before: &Seen, now: &mut Seen| {
@@ -139,8 +141,7 @@ fn a_rebalance_is_told_from_its_beginning_to_its_end() {
     let look = |percent: Option<f64>| {
         let mut seen = pool(&["online"], &WELL, None);
         seen.pools[0].states.extend(percent.map(|_| "rebalancing".to_owned()));
-        seen.pools[0].rebalance =
-            percent.map(|percent| Progress { done_percent: percent, ..Progress::default() });
+        jobs(&mut seen).rebalance = percent.map(at_percent);
         seen
     };
     let looks = [None, Some(0.0), Some(5.0), Some(30.0), None].map(look);
@@ -223,7 +224,7 @@ fn pools_come_fill_up_and_go() {
 fn a_pool_whose_forecast_comes_and_goes_is_warned_of_once() {
     let look = |(minutes, left)| {
         let mut seen = pool(&["online"], &WELL, None);
-        seen.pools[0].full_in_seconds = left;
+        space(&mut seen).full_in_seconds = left;
         Seen { at: Duration::from_secs(minutes * 60), ..seen }
     };
     let (soon, later, none) = (Some(3 * 3600), Some(5 * 3600), None);
@@ -278,15 +279,6 @@ fn a_drive_that_comes_is_told_of() {
     assert_eq!(told(looks), ["drive_added drive-2"]);
 }
 
-#[test]
-fn hosts_are_told_of_by_name_and_many_of_them_together() {
-    let names = |count: usize| (0..count).map(|number| format!("nqn-{number:02}"));
-    assert_eq!(told([hosts(names(1)), hosts(names(2))]), ["host_connected nqn-01"]);
-    assert_eq!(told([hosts(names(2)), hosts(names(1))]), ["host_disconnected nqn-01"]);
-    let many = told([hosts(names(0)), hosts(names(99))]);
-    assert_eq!((many.len(), many[16].as_str()), (17, "hosts"));
-}
-
 /// It has two names until what it missed is restored, and was told to be online at every look.
 #[test]
 fn a_drive_that_comes_back_is_told_once() {
@@ -315,7 +307,7 @@ fn a_finished_trim_is_told_once_with_what_it_has_left_out() {
         let mut seen = pool(&["online"], &WELL, None);
         let skipped_drives = skipped_drives.iter().map(|drive| (*drive).to_owned()).collect();
         let finished_at = finished_at.map(str::to_owned);
-        seen.pools[0].trim = Some(Trim {
+        jobs(&mut seen).trim = Some(Trim {
             finished_at,
             free_bytes: 8 << 30,
             refusals,
@@ -349,7 +341,7 @@ fn a_finished_scrub_is_told_once_with_what_it_has_found() {
         let drives = if wrong > 0 { vec![drive] } else { Vec::new() };
         let (states, checked_bytes) = (vec![state.to_owned()], 1 << 30);
         let finished_at = finished_at.map(|second| format!("2026-01-01T00:00:{second:02}Z"));
-        seen.pools[0].scrub = Some(Scrub {
+        jobs(&mut seen).scrub = Some(Scrub {
             states,
             finished_at,
             checked_bytes,
@@ -405,10 +397,10 @@ fn what_cannot_be_remembered_is_told_once_and_again_when_more_of_it_cannot_and_s
 fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over() {
     let look = |states: &[&str]| {
         let mut seen = pool(states, &WELL, None);
-        seen.pools[0].safe_to_write_bytes = Some(4 << 20);
+        space(&mut seen).safe_to_write_bytes = 4 << 20;
         let problem =
             Some("without drive-0 new data would be refused: 8MiB more live than may".to_owned());
-        seen.pools[0].after_loss =
+        space(&mut seen).after_loss =
             Some(AfterLoss { short_bytes: Some(8 << 20), problem, ..AfterLoss::default() });
         seen
     };

@@ -150,7 +150,11 @@ impl<D: Door> Reader<'_, D> {
 
     fn complaint(&self, fault: PduFault) -> ReadEnd {
         let header = Bytes::copy_from_slice(self.decoder.header());
-        ReadEnd { reason: EndReason::Fault, complaint: Some(Complaint { fault, header }) }
+        let reason = match fault.status {
+            FatalStatus::HeaderDigestError => EndReason::DigestError,
+            _ => EndReason::Fault,
+        };
+        ReadEnd { reason, complaint: Some(Complaint { fault, header }) }
     }
 
     fn take_header(&mut self, pdu: Pdu) -> Result<(), PduFault> {

@@ -43,6 +43,7 @@ fn row(pool: PoolUuid, nsid: u32, size_bytes: u64) -> Row {
         info,
         place: Place { home: ReactorIndex(1), pool, volume },
         used_bytes: Default::default(),
+        throttle: Default::default(),
     }
 }
 

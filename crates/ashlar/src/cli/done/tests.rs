@@ -18,7 +18,7 @@ fn pool(states: &[&str], drives: Vec<PoolDrive>) -> Pool {
         name: "tank".to_owned(),
         states,
         drives,
-        recon_prio_percent: Some(10),
+        settings: Some(PoolSettings { recon_prio_percent: 10, ..PoolSettings::default() }),
         ..Pool::default()
     }
 }

@@ -126,6 +126,22 @@ impl Report {
     }
 }
 
+impl Report {
+    /// The same as rows, each of a pool, a volume or a drive.
+    pub fn rows(&self) -> impl Serialize {
+        let row = |line: &Line| ShownRow {
+            interval_seconds: self.interval_seconds,
+            kind: match line.thing {
+                Thing::Pool => "pool",
+                Thing::Volume => "volume",
+                Thing::Drive => "drive",
+            },
+            line: ShownLine::new(self, line),
+        };
+        self.lines.iter().map(row).collect::<Vec<_>>()
+    }
+}
+
 fn volume_lines(before: Option<&IoStat>, now: &IoStat) -> Vec<Line> {
     let known = before.map(|before| by_uuid(&before.volumes)).unwrap_or_default();
     let line = |volume: &IoStatVolume| Line {
@@ -212,6 +228,14 @@ struct ShownLine {
     reads: ShownKind,
     writes: ShownKind,
     trims: ShownKind,
+}
+
+#[derive(Serialize)]
+struct ShownRow {
+    interval_seconds: f64,
+    kind: &'static str,
+    #[serde(flatten)]
+    line: ShownLine,
 }
 
 #[derive(Serialize)]

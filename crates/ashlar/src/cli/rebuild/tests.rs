@@ -1,3 +1,5 @@
+use ashlar_control::types::PoolJobs;
+
 use super::*;
 
 fn left(left_bytes: u64, obstacle: Option<Obstacle>) -> Option<Progress> {
@@ -44,6 +46,11 @@ fn data_that_cannot_be_read_are_said() {
 fn a_loss_may_take_a_moment_until_it_can_be_made_good() {
     assert_eq!(told(&[(0, None), (9, None), (10, left(100, None)), (60, None)]), None);
     assert!(told(&[(0, None), (11, None)]).expect("it is not waited for").contains("lacks drives"));
+}
+
+fn rebuilding(rebuild: Option<Progress>) -> Pool {
+    let jobs = PoolJobs { rebuild, ..PoolJobs::default() };
+    Pool { jobs: Some(jobs), ..pool(&["degraded"], None) }
 }
 
 fn pool(states: &[&str], problem: Option<&str>) -> Pool {
@@ -107,10 +114,10 @@ fn whoever_only_looks_is_told_why_a_rebuild_does_not_go_on() {
         refused(&pool(&["degraded", "read-only"], Some("2 drives are lost")))
             .contains("2 drives are lost")
     );
-    let stuck = Pool { rebuild: left(100, Some(Obstacle::NoRoom)), ..pool(&["degraded"], None) };
+    let stuck = rebuilding(left(100, Some(Obstacle::NoRoom)));
     assert!(refused(&stuck).contains("or add a drive"));
     for progress in [None, left(100, None)] {
-        let goes_on = Pool { rebuild: progress, ..pool(&["degraded"], None) };
+        let goes_on = rebuilding(progress);
         check_goes_on(&goes_on, Work::Rebuild).expect("it goes on");
     }
     check_goes_on(&pool(&["online"], None), Work::Rebuild).expect("there is nothing to do");

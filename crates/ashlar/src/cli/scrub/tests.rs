@@ -1,9 +1,10 @@
-use ashlar_control::types::ScrubbedDrive;
+use ashlar_control::types::{PoolJobs, ScrubbedDrive};
 
 use super::*;
 
 fn scrubbed(scrub: Scrub) -> anyhow::Result<()> {
-    is_all_right(&Pool { name: "tank".to_owned(), scrub: Some(scrub), ..Pool::default() })
+    let jobs = PoolJobs { scrub: Some(scrub), ..PoolJobs::default() };
+    is_all_right(&Pool { name: "tank".to_owned(), jobs: Some(jobs), ..Pool::default() })
 }
 
 #[test]

@@ -81,3 +81,29 @@ fn what_is_no_setting_is_refused_by_name() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+#[test]
+fn what_is_shown_is_what_may_be_set_and_comes_to_the_same() {
+    let chosen = PoolSettings {
+        recon_prio_percent: 10,
+        recon_p99_us: 2000,
+        scrub_prio_percent: 5,
+        scrub_interval_seconds: 30 * 86_400,
+        fault_threshold: 0,
+        io_timeout_seconds: 30,
+        autotrim: true,
+        overcommit: false,
+        warn_percent: 90,
+        throttle_percent: 95,
+        stop_percent: 100,
+    };
+    let all = shown(&chosen, &[]).unwrap();
+    let settings: Vec<String> = all.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let change = parse(&settings).unwrap();
+    let said = serde_json::to_value(change).unwrap();
+    assert_eq!(said, serde_json::to_value(chosen).unwrap());
+    let one = shown(&chosen, &["fault-threshold".to_owned()]).unwrap();
+    assert_eq!(one, [("fault-threshold", "off".to_owned())]);
+    let said = shown(&chosen, &["colour".to_owned()]).unwrap_err().to_string();
+    assert!(said.contains("'colour' is not a setting: there are recon-prio"), "{said}");
+}

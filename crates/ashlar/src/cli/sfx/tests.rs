@@ -1,14 +1,19 @@
+use ashlar_control::types::PoolSpace;
+
 use super::*;
 
 fn pool(written: u64, stored: u64, ratio: Option<f64>) -> Pool {
     Pool {
         name: "tank".to_owned(),
         states: vec!["online".to_owned()],
-        safe_to_write_bytes: Some(1 << 30),
-        stored_bytes: Some(stored),
-        logical_used_bytes: Some(written),
-        compression_ratio: ratio,
-        provisioned_bytes: Some(4 << 30),
+        space: Some(PoolSpace {
+            safe_to_write_bytes: 1 << 30,
+            stored_bytes: stored,
+            logical_used_bytes: written,
+            compression_ratio: ratio,
+            provisioned_bytes: 4 << 30,
+            ..PoolSpace::default()
+        }),
         ..Pool::default()
     }
 }

@@ -1,7 +1,7 @@
 //! The ledger of a pool, and what a proof of it has come to.
 
 use ashlar_control::Span;
-use ashlar_control::types::{Pool, VerifiedFigure, Volume};
+use ashlar_control::types::{Pool, PoolSpace, VerifiedFigure, Volume};
 
 use super::grid::{Kind, Text, sheet, table};
 use super::{known, ratio, size};
@@ -16,24 +16,27 @@ pub fn capacity(pool: &Pool, volumes: &[Volume]) -> String {
 }
 
 fn rows(pool: &Pool) -> Vec<(&'static str, String)> {
-    let by_ratio = known(pool.compression_ratio, ratio);
+    let bytes = |figure: fn(&PoolSpace) -> u64| known(pool.of_space(figure), size);
+    let alike = pool.of_space(|space| space.safe_alike_bytes).flatten();
+    let full_in = pool.of_space(|space| space.full_in_seconds).flatten();
+    let compression = pool.of_space(|space| space.compression_ratio).flatten();
     vec![
         ("name", pool.name.clone()),
-        ("promised to volumes", known(pool.promised_bytes, size)),
-        ("formatted", known(pool.formatted_bytes, size)),
-        ("provisioned", known(pool.provisioned_bytes, size)),
-        ("written", known(pool.logical_used_bytes, size)),
-        ("zeros, or never written", known(pool.zero_bytes, size)),
-        ("stored (compressed)", known(pool.stored_bytes, size)),
-        ("compression ratio", by_ratio),
-        ("maps and records", known(pool.map_bytes, size)),
-        ("garbage to reclaim", known(pool.garbage_bytes, size)),
-        ("parity and copies", known(pool.parity_bytes, size)),
-        ("free on drives", known(pool.free_raw_bytes, size)),
-        ("of all that drives give", known(pool.raw_bytes, size)),
-        ("safe to write at that ratio", known(pool.safe_alike_bytes, size)),
-        ("safe to write at worst (1:1)", known(pool.safe_noise_bytes, size)),
-        ("full at the last hour's rate", known(pool.full_in_seconds, in_so_long)),
+        ("promised to volumes", bytes(|space| space.promised_bytes)),
+        ("formatted", bytes(|space| space.formatted_bytes)),
+        ("provisioned", bytes(|space| space.provisioned_bytes)),
+        ("written", bytes(|space| space.logical_used_bytes)),
+        ("zeros, or never written", bytes(|space| space.zero_bytes)),
+        ("stored (compressed)", bytes(|space| space.stored_bytes)),
+        ("compression ratio", known(compression, ratio)),
+        ("maps and records", bytes(|space| space.map_bytes)),
+        ("garbage to reclaim", bytes(|space| space.garbage_bytes)),
+        ("parity and copies", bytes(|space| space.parity_bytes)),
+        ("free on drives", bytes(|space| space.free_raw_bytes)),
+        ("of all that drives give", bytes(|space| space.raw_bytes)),
+        ("safe to write at that ratio", known(alike, size)),
+        ("safe to write at worst (1:1)", bytes(|space| space.safe_noise_bytes)),
+        ("full at the last hour's rate", known(full_in, in_so_long)),
     ]
 }
 

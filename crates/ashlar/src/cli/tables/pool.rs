@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ashlar_block::printable;
 use ashlar_control::Span;
-use ashlar_control::types::{AfterLoss, Pool, PoolCounters, Spare};
+use ashlar_control::types::{AfterLoss, Pool, PoolCounters, PoolSettings, PoolSpace, Spare};
 
 use super::capacity::in_so_long;
 use super::drives::drives_of_pool;
@@ -28,71 +28,75 @@ pub fn pool(pool: &Pool) -> String {
         ("level", or_dash(pool.level.as_deref())),
         ("state", pool.states.join(", ")),
     ];
-    rows.extend(pool.rebuild.map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))));
-    rows.extend(pool.rebalance.map(|rebalance| ("rebalance", done("rebalanced", &rebalance))));
-    rows.extend(
-        pool.scrub.as_ref().map(|scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub))),
-    );
-    rows.extend(pool.trim.as_ref().map(|trim| ("trim", trimmed(trim))));
-    rows.extend(pool.verify.as_ref().map(|verify| ("verify", in_short(verify))));
+    rows.extend(jobs(pool));
     rows.extend(pool.problem.as_deref().map(|problem| ("problem", printable(problem))));
     rows.extend(pool.notes.iter().map(|note| ("note", printable(note))));
     rows.extend(pool.spares.iter().map(|found| ("spare", spare(found))));
     rows.extend(room(pool));
-    rows.extend(settings(pool));
     rows.extend(counts(pool));
-    rows.push(("drives are told what is free", known(pool.autotrim, yes_or_no)));
+    rows.extend(settings(pool));
     format!("{}\n\n{}", sheet(rows), drives_of_pool(&pool.drives))
+}
+
+/// What is done in the background, and what the last of it has come to.
+fn jobs(pool: &Pool) -> impl Iterator<Item = (&'static str, String)> {
+    let of_scrub = |scrub| ("scrub", scrubbed(scrub) + &drives_lost_by(scrub));
+    [
+        pool.rebuild().map(|rebuild| (moving(pool).0, done(moving(pool).1, &rebuild))),
+        pool.rebalance().map(|rebalance| ("rebalance", done("rebalanced", &rebalance))),
+        pool.scrub().map(of_scrub),
+        pool.trim().map(|trim| ("trim", trimmed(trim))),
+        pool.verify().map(|verify| ("verify", in_short(verify))),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// How much there is, and how much of it is used.
 fn room(pool: &Pool) -> [(&'static str, String); 17] {
-    let reserve = match pool.reserve_released {
+    let bytes = |figure: fn(&PoolSpace) -> u64| known(pool.of_space(figure), size);
+    let reserve = match pool.of_space(|space| space.reserve_released) {
         Some(true) => "released".to_owned(),
-        _ => known(pool.reserve_bytes, size),
+        _ => bytes(|space| space.reserve_bytes),
     };
+    let full_in = pool.of_space(|space| space.full_in_seconds).flatten();
+    let after_loss = pool.space.as_ref().and_then(|space| space.after_loss.as_ref());
+    let compression = pool.of_space(|space| space.compression_ratio).flatten();
     [
-        ("raw", known(pool.raw_bytes, size)),
-        ("usable after redundancy", known(pool.usable_bytes, size)),
-        ("limit (less over-provisioning)", known(pool.limit_bytes, size)),
-        ("used (compressed, with maps)", known(pool.physical_used_bytes, size)),
-        ("garbage to reclaim", known(pool.garbage_bytes, size)),
-        ("free segments", known(pool.free_bytes, size)),
-        ("safe to write", known(pool.safe_to_write_bytes, size)),
-        ("full at the last hour's rate", known(pool.full_in_seconds, in_so_long)),
-        ("survives one loss", known(pool.after_loss.as_ref(), survives)),
+        ("raw", bytes(|space| space.raw_bytes)),
+        ("usable after redundancy", bytes(|space| space.usable_bytes)),
+        ("limit (less over-provisioning)", bytes(|space| space.limit_bytes)),
+        ("used (compressed, with maps)", bytes(|space| space.physical_used_bytes)),
+        ("garbage to reclaim", bytes(|space| space.garbage_bytes)),
+        ("free segments", bytes(|space| space.free_bytes)),
+        ("safe to write", bytes(|space| space.safe_to_write_bytes)),
+        ("full at the last hour's rate", known(full_in, in_so_long)),
+        ("survives one loss", known(after_loss, survives)),
         ("reserve", reserve),
-        ("full", known(pool.out_of_space, yes_or_no)),
-        ("provisioned", known(pool.provisioned_bytes, size)),
-        ("formatted", known(pool.formatted_bytes.zip(pool.formatted_ratio), formatted)),
-        ("promised to volumes", known(pool.promised_bytes, size)),
-        ("logical written", known(pool.logical_used_bytes, size)),
-        ("compression ratio", known(pool.compression_ratio, ratio)),
-        ("map memory", known(pool.map_memory_bytes, size)),
+        ("full", known(pool.of_space(|space| space.out_of_space), yes_or_no)),
+        ("provisioned", bytes(|space| space.provisioned_bytes)),
+        ("formatted", known(pool.space.as_ref(), formatted)),
+        ("promised to volumes", bytes(|space| space.promised_bytes)),
+        ("logical written", bytes(|space| space.logical_used_bytes)),
+        ("compression ratio", known(compression, ratio)),
+        ("map memory", bytes(|space| space.map_memory_bytes)),
     ]
 }
 
-fn formatted((bytes, ratio): (u64, f64)) -> String {
-    format!("{} ({ratio:.2}x)", size(bytes))
+fn formatted(space: &PoolSpace) -> String {
+    format!("{} ({:.2}x)", size(space.formatted_bytes), space.formatted_ratio)
 }
 
 /// What an operator has chosen.
-fn settings(pool: &Pool) -> [(&'static str, String); 5] {
+fn settings(pool: &Pool) -> [(&'static str, String); 6] {
+    let said = |say: fn(&PoolSettings) -> String| known(pool.settings.as_ref(), say);
     [
-        ("warns, throttles, stops at", levels(pool)),
-        (
-            "rebuild's share of the time",
-            known(pool.recon_prio_percent.zip(pool.recon_p99_us), share_of_rebuild),
-        ),
-        (
-            "scrub's share of the time",
-            known(pool.scrub_prio_percent, |percent| format!("{percent} %")),
-        ),
-        ("scrub's interval", known(pool.scrub_interval_seconds, interval)),
-        (
-            "gives a drive up after",
-            known(pool.fault_threshold.zip(pool.io_timeout_seconds), gives_up_after),
-        ),
+        ("warns, throttles, stops at", said(levels)),
+        ("rebuild's share of the time", said(share_of_rebuild)),
+        ("scrub's share of the time", said(|chosen| format!("{} %", chosen.scrub_prio_percent))),
+        ("scrub's interval", said(|chosen| interval(chosen.scrub_interval_seconds))),
+        ("gives a drive up after", said(gives_up_after)),
+        ("drives are told what is free", said(|chosen| yes_or_no(chosen.autotrim))),
     ]
 }
 
@@ -128,11 +132,12 @@ fn survives(after: &AfterLoss) -> String {
     }
 }
 
-fn gives_up_after((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
+fn gives_up_after(chosen: &PoolSettings) -> String {
+    let PoolSettings { fault_threshold, io_timeout_seconds, .. } = chosen;
     let faults =
-        (fault_threshold > 0).then(|| format!("{fault_threshold} faults within 10 minutes"));
+        (*fault_threshold > 0).then(|| format!("{fault_threshold} faults within 10 minutes"));
     let silence =
-        (io_timeout_seconds > 0).then(|| format!("{io_timeout_seconds}s without an answer"));
+        (*io_timeout_seconds > 0).then(|| format!("{io_timeout_seconds}s without an answer"));
     let reasons: Vec<String> = faults.into_iter().chain(silence).collect();
     if reasons.is_empty() {
         "its failure alone (both limits are off)".to_owned()
@@ -141,14 +146,14 @@ fn gives_up_after((fault_threshold, io_timeout_seconds): (u32, u64)) -> String {
     }
 }
 
-fn levels(pool: &Pool) -> String {
-    let levels = [pool.warn_percent, pool.throttle_percent, pool.stop_percent];
-    levels.map(|level| known(level, |percent| format!("{percent} %"))).join(", ")
+fn levels(chosen: &PoolSettings) -> String {
+    let PoolSettings { warn_percent, throttle_percent, stop_percent, .. } = chosen;
+    format!("{warn_percent} %, {throttle_percent} %, {stop_percent} %")
 }
 
-fn share_of_rebuild((prio_percent, p99_us): (u8, u64)) -> String {
-    match Duration::from_micros(p99_us) {
-        Duration::ZERO => format!("{prio_percent} %"),
+fn share_of_rebuild(chosen: &PoolSettings) -> String {
+    match Duration::from_micros(chosen.recon_p99_us) {
+        Duration::ZERO => format!("{} %", chosen.recon_prio_percent),
         target => format!("what a p99 of {target:?} leaves"),
     }
 }

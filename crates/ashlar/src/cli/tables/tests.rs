@@ -1,10 +1,22 @@
-use ashlar_control::types::{AfterLoss, Event, Spare};
+use ashlar_control::types::{
+    AfterLoss, Event, PoolJobs, PoolSettings, PoolSpace, QosLimits, QosPolicy, Spare, VolumeQos,
+};
 
 use super::*;
 
 fn pool(states: &[&str], rebuild: Option<Progress>) -> Pool {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
-    Pool { name: "tank".to_owned(), states, rebuild, ..Pool::default() }
+    Pool {
+        name: "tank".to_owned(),
+        states,
+        jobs: Some(PoolJobs { rebuild, ..PoolJobs::default() }),
+        ..Pool::default()
+    }
+}
+
+fn with_scrub(scrub: Scrub, pool: Pool) -> Pool {
+    let jobs = pool.jobs.unwrap_or_default();
+    Pool { jobs: Some(PoolJobs { scrub: Some(scrub), ..jobs }), ..pool }
 }
 
 #[test]
@@ -102,7 +114,7 @@ fn a_scrub_names_drives_by_their_paths_too() {
         drives: vec![drive],
         ..Scrub::default()
     };
-    let text = scrub(&Pool { scrub: Some(found), ..pool(&["online"], None) });
+    let text = scrub(&with_scrub(found, pool(&["online"], None)));
     let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
     assert_eq!(row[..3], ["drive-2", "/dev/nvme2n1", "7"], "{text}");
 }
@@ -123,7 +135,7 @@ fn a_scrub_says_which_drives_were_given_up_for_what_it_found() {
         drives,
         ..Scrub::default()
     };
-    let scrubbed = Pool { scrub: Some(found), ..pool(&["degraded"], None) };
+    let scrubbed = with_scrub(found, pool(&["degraded"], None));
     let text = scrub(&scrubbed);
     assert!(text.ends_with("drive-2 was given up: gave wrong bytes 10 times"), "{text}");
     assert!(!text.contains("drive-1 was given up"), "{text}");
@@ -162,7 +174,10 @@ fn what_is_not_known_of_a_pool_that_is_not_open_is_no_zero() {
         line.split_whitespace().last().expect("a figure").to_owned()
     };
     assert_eq!(
-        (limit(&closed), limit(&Pool { limit_bytes: Some(0), ..pool(&["online"], None) })),
+        (
+            limit(&closed),
+            limit(&Pool { space: Some(PoolSpace::default()), ..pool(&["online"], None) })
+        ),
         ("-".to_owned(), "0B".to_owned())
     );
 }
@@ -201,7 +216,7 @@ fn worst_drive(at: usize) -> PoolDrive {
 }
 
 fn worst_pool() -> Pool {
-    let many = Some(1023 * (1 << 40) + 12_345);
+    let many = 1023 * (1 << 40) + 12_345;
     Pool {
         name: long_name(),
         level: Some("16+4".to_owned()),
@@ -226,14 +241,20 @@ fn worst_pool() -> Pool {
             spec: format!("/dev/disk/by-id/{}", long_name()),
             problem: Some("it is gone ".repeat(9)),
         }],
-        physical_used_bytes: many,
-        limit_bytes: many,
-        safe_to_write_bytes: many,
-        recon_prio_percent: Some(100),
-        recon_p99_us: Some(59_999_999),
-        fault_threshold: Some(u32::MAX),
-        io_timeout_seconds: Some(3600),
-        scrub: Some(worst_scrub()),
+        space: Some(PoolSpace {
+            physical_used_bytes: many,
+            limit_bytes: many,
+            safe_to_write_bytes: many,
+            ..PoolSpace::default()
+        }),
+        settings: Some(PoolSettings {
+            recon_prio_percent: 100,
+            recon_p99_us: 59_999_999,
+            fault_threshold: u32::MAX,
+            io_timeout_seconds: 3600,
+            ..PoolSettings::default()
+        }),
+        jobs: Some(PoolJobs { scrub: Some(worst_scrub()), ..PoolJobs::default() }),
         ..Pool::default()
     }
 }
@@ -251,6 +272,41 @@ fn worst_scrub() -> Scrub {
     Scrub { states: vec!["running".to_owned()], wrong: 9, drives: vec![drive], ..Scrub::default() }
 }
 
+fn worst_limits() -> QosLimits {
+    let many = Some(1023 * (1 << 40) + 12_345);
+    QosLimits {
+        iops_max: many,
+        write_bytes_per_second_max: many,
+        write_iops_per_gib: Some(4_000_000_000),
+        burst_seconds: 3599.999,
+        ..QosLimits::default()
+    }
+}
+
+fn worst_qos() -> VolumeQos {
+    VolumeQos {
+        policy: Some(long_name()),
+        source: "pool".to_owned(),
+        limits: worst_limits(),
+        throttled: true,
+        waiting_operations: 100_000,
+        delayed_operations: 9_000_000_000,
+        delayed_seconds: 123_456_789.5,
+        ..VolumeQos::default()
+    }
+}
+
+fn worst_policy() -> QosPolicy {
+    QosPolicy {
+        name: long_name(),
+        pool: long_name(),
+        limits: worst_limits(),
+        weight: 1000,
+        default: true,
+        volumes: vec![long_name(); 1000],
+    }
+}
+
 fn worst_volume(access: Access) -> Volume {
     let many = 1023 * (1 << 40) + 12_345;
     Volume {
@@ -263,6 +319,7 @@ fn worst_volume(access: Access) -> Volume {
         physical_used_bytes: many,
         compression_ratio: Some(12_345.678),
         access,
+        qos: worst_qos(),
         ..Volume::default()
     }
 }
@@ -308,6 +365,8 @@ fn every_table_fits_a_terminal_whatever_stands_in_it() {
         ("drive show", member(&worst_drive(1))),
         ("volume list", volumes(&volumes_of, &[closed])),
         ("volume show", volume(&volumes_of[0])),
+        ("qos list", policies(&[worst_policy(), worst_policy()])),
+        ("qos show", policy(&worst_policy())),
         ("host list", hosts(&[host])),
         ("events", events(&[told])),
         ("pool show -e", pool_with_health(&worst_pool())),
@@ -339,6 +398,7 @@ fn what_all_know_is_shown_within_a_terminal_too() {
         hosts_connected: 500,
         host_connects: 0,
         host_disconnects: 0,
+        alerts: vec![],
         warnings: vec![format!(
             "cannot write /var/lib/ashlar/node.toml: {}",
             "no room ".repeat(20)
@@ -365,7 +425,8 @@ fn drives_that_are_no_members_any_more_are_not_counted() {
 #[test]
 fn a_pool_says_whether_it_survives_one_loss_and_with_how_much_room() {
     let said = |after_loss: AfterLoss| {
-        let text = super::pool(&Pool { after_loss: Some(after_loss), ..pool(&["online"], None) });
+        let space = PoolSpace { after_loss: Some(after_loss), ..PoolSpace::default() };
+        let text = super::pool(&Pool { space: Some(space), ..pool(&["online"], None) });
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = text.split_once("survives one loss ").expect("it is said").1;
         said.split_once(" reserve ").expect("it comes next").0.to_owned()

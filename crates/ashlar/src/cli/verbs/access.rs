@@ -39,7 +39,7 @@ pub(super) async fn token(
 
 /// The token alone goes to standard output, so that it can go to a file.
 fn print_token(made: &NewToken, output: Output) -> anyhow::Result<()> {
-    if output == Output::Json {
+    if output.is_for_programs() {
         return print(output, made, |_| String::new());
     }
     let NewToken { token, secret } = made;

@@ -36,8 +36,8 @@ pub(super) async fn run(
             set(client, &volume, &request, yes, output, done::resized).await
         }
         VolumeCommand::Rename { volume, name } => rename(client, &volume, name, output).await,
-        VolumeCommand::Set { volume, write_protect, compression, atomic, yes } => {
-            let request = change_of(write_protect, compression, atomic);
+        VolumeCommand::Set { volume, write_protect, compression, atomic, qos, yes } => {
+            let request = ChangeVolume { qos, ..change_of(write_protect, compression, atomic) };
             let said = |after: &Volume| done::changed(after, &request);
             set(client, &volume, &request, yes, output, said).await
         }
@@ -159,7 +159,7 @@ fn split(volume: &str) -> anyhow::Result<(&str, &str)> {
     split.with_context(|| format!("'{volume}' names no volume: write POOL/NAME, as in tank/v0"))
 }
 
-fn path_of(volume: &str) -> anyhow::Result<String> {
+pub(super) fn path_of(volume: &str) -> anyhow::Result<String> {
     let (pool, name) = split(volume)?;
     Ok(format!("/volumes/{}/{}", segment(pool)?, segment(name)?))
 }

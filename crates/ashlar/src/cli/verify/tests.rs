@@ -1,9 +1,10 @@
-use ashlar_control::types::VerifiedFigure;
+use ashlar_control::types::{PoolJobs, VerifiedFigure};
 
 use super::*;
 
 fn pool(verify: Verify) -> Pool {
-    Pool { name: "tank".to_owned(), verify: Some(verify), ..Pool::default() }
+    let jobs = PoolJobs { verify: Some(verify), ..PoolJobs::default() };
+    Pool { name: "tank".to_owned(), jobs: Some(jobs), ..Pool::default() }
 }
 
 fn ended(state: &str, found_bytes: u64) -> Verify {

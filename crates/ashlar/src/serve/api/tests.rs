@@ -27,10 +27,13 @@ async fn a_socket_that_takes_the_place_of_another_one_is_served() {
     let place = first.place().clone();
     let (renew, renewed) = mpsc::channel(1);
     let (stop, stopped) = oneshot::channel::<()>();
-    let served =
-        tokio::spawn(ashlar_control::serve(first, renewed, None, Router::new(), async move {
-            drop(stopped.await)
-        }));
+    let served = tokio::spawn(ashlar_control::serve(
+        first,
+        renewed,
+        mpsc::channel(1).1,
+        Router::new(),
+        async move { drop(stopped.await) },
+    ));
     fs::remove_file(&path).unwrap();
     renew.send(made_anew(&place).unwrap().expect("it is gone")).await.unwrap();
     let asked = apart("client", move || -> io::Result<String> {

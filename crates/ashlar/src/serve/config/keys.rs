@@ -8,6 +8,7 @@ use super::Config;
 
 mod document;
 mod limits;
+mod receivers;
 
 pub use document::{example, markdown};
 
@@ -52,7 +53,7 @@ impl Usual {
 
 /// All keys, in the order of the file: first those in no table.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    TOP.iter().chain(limits::LIMITS)
+    TOP.iter().chain(limits::LIMITS).chain(receivers::RECEIVERS)
 }
 
 fn portals(config: &Config, kind: PortalKind) -> String {

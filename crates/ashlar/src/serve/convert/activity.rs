@@ -49,6 +49,9 @@ fn volume(pool: &str, of: &VolumeActivity) -> IoStatVolume {
         reads,
         writes,
         trims,
+        waiting_operations: of.delays.waiting,
+        delayed_operations: of.delays.commands,
+        delayed_seconds: of.delays.total.as_secs_f64(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Room of a pool.
 
 use ashlar_block::{ByteSize, counted_are};
-use ashlar_control::types::{AfterLoss, Pool};
+use ashlar_control::types::{AfterLoss, PoolSpace};
 use ashlar_store::{self as store, PoolStatus, WorstLoss};
 
 use super::ratio;
@@ -10,42 +10,69 @@ const BLOCK_BYTES: u64 = ashlar_block::BLOCK_BYTES as u64;
 /// What the record of a block takes.
 const RECORD_BYTES: u64 = ashlar_store::format::header::RECORD_BYTES as u64;
 
-/// The pool with its figures; hosts have written so much to it, of which so much is stored.
-pub fn figures(pool: Pool, status: &PoolStatus, written_bytes: u64, stored_bytes: u64) -> Pool {
+/// What is known of a pool's room besides what the store reports.
+#[derive(Clone, Copy)]
+pub struct RoomKnown {
+    /// What hosts have written to its volumes.
+    pub written_bytes: u64,
+    /// What is stored of that.
+    pub stored_bytes: u64,
+    /// It takes no writes.
+    pub is_read_only: bool,
+    /// How long it is until it is full.
+    pub full_in_seconds: Option<u64>,
+}
+
+/// The room of a pool.
+pub fn space(status: &PoolStatus, known: RoomKnown) -> PoolSpace {
     let PoolStatus { space, capacity, .. } = status;
-    Pool {
-        raw_bytes: Some(space.raw),
-        usable_bytes: Some(space.usable),
-        limit_bytes: Some(space.limit),
-        reserve_bytes: Some(space.reserve),
-        reserve_released: Some(space.reserve_released),
-        garbage_bytes: Some(space.garbage),
-        free_bytes: Some(space.free),
-        free_raw_bytes: Some(space.uses.free_raw),
-        parity_bytes: Some(space.uses.parity),
-        map_bytes: Some(space.uses.map),
-        physical_used_bytes: Some(space.live),
-        logical_used_bytes: Some(written_bytes),
-        stored_bytes: Some(stored_bytes),
-        zero_bytes: Some(capacity.promised.saturating_sub(written_bytes)),
+    let RoomKnown { written_bytes, stored_bytes, is_read_only, full_in_seconds } = known;
+    let safe_bytes = if is_read_only { 0 } else { space.safe_to_write };
+    PoolSpace {
+        raw_bytes: space.raw,
+        usable_bytes: space.usable,
+        limit_bytes: space.limit,
+        reserve_bytes: space.reserve,
+        reserve_released: space.reserve_released,
+        physical_used_bytes: space.live,
+        logical_used_bytes: written_bytes,
+        stored_bytes,
+        zero_bytes: capacity.promised.saturating_sub(written_bytes),
+        map_bytes: space.uses.map,
+        parity_bytes: space.uses.parity,
+        garbage_bytes: space.garbage,
+        free_bytes: space.free,
+        free_raw_bytes: space.uses.free_raw,
         compression_ratio: ratio(written_bytes, stored_bytes),
-        promised_bytes: Some(capacity.promised),
-        formatted_bytes: Some(capacity.formatted()),
-        formatted_ratio: Some(capacity.factor().as_f64()),
-        provisioned_bytes: Some(capacity.provisioned),
-        safe_to_format_bytes: Some(capacity.safe),
-        ..pool
+        promised_bytes: capacity.promised,
+        provisioned_bytes: capacity.provisioned,
+        formatted_bytes: capacity.formatted(),
+        formatted_ratio: capacity.factor().as_f64(),
+        safe_to_format_bytes: capacity.safe,
+        safe_to_write_bytes: safe_bytes,
+        safe_noise_bytes: safe_noise(safe_bytes),
+        safe_alike_bytes: safe_alike(safe_bytes, written_bytes, stored_bytes),
+        full_in_seconds,
+        after_loss: status.worst_loss.map(after_loss),
+        out_of_space: is_full(status, is_read_only),
+        map_memory_bytes: status.map_bytes,
     }
 }
 
+/// Whether new data is refused for lack of space. A pool that takes none for another reason has
+/// little room as well, but trimming and deleting do not help it.
+pub fn is_full(status: &PoolStatus, is_read_only: bool) -> bool {
+    status.space.full && !is_read_only
+}
+
 /// What hosts can write of blocks that do not compress, where so much can be stored.
-pub fn safe_noise(safe_bytes: u64) -> u64 {
+fn safe_noise(safe_bytes: u64) -> u64 {
     safe_bytes / (BLOCK_BYTES + RECORD_BYTES) * BLOCK_BYTES
 }
 
 /// What hosts can write of blocks that compress as those that are stored, where so much can be
 /// stored. None: nothing is.
-pub fn safe_alike(safe_bytes: u64, written_bytes: u64, stored_bytes: u64) -> Option<u64> {
+fn safe_alike(safe_bytes: u64, written_bytes: u64, stored_bytes: u64) -> Option<u64> {
     let blocks = u128::from(written_bytes / BLOCK_BYTES);
     let each = u128::from(stored_bytes).checked_div(blocks)? + u128::from(RECORD_BYTES);
     let bytes = u128::from(safe_bytes) / each * u128::from(BLOCK_BYTES);
@@ -53,7 +80,7 @@ pub fn safe_alike(safe_bytes: u64, written_bytes: u64, stored_bytes: u64) -> Opt
 }
 
 /// What would be without a drive.
-pub fn after_loss(worst: WorstLoss) -> AfterLoss {
+fn after_loss(worst: WorstLoss) -> AfterLoss {
     let drive = format!("drive-{}", worst.drive.0);
     let (mut spare_bytes, mut short_bytes) = (None, None);
     let problem = match worst.after {

@@ -15,12 +15,12 @@ fn entry(seq: u64) -> AuditEntry {
 }
 
 /// A daemon that writes these entries and ends.
-fn written(directory: &TempDir, numbers: impl IntoIterator<Item = u64>) {
+async fn written(directory: &TempDir, numbers: impl IntoIterator<Item = u64>) {
     let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
     let archive: &dyn Archive<AuditEntry> = &journal;
     numbers.into_iter().for_each(|seq| archive.keep(&entry(seq)));
-    journal.end(LONG);
-    assert_eq!(archive.take_failure(), None);
+    journal.end(LONG).await;
+    assert_eq!(archive.take_change(), None);
 }
 
 fn read(directory: &TempDir, after: Option<u64>, limit: usize) -> Vec<u64> {
@@ -29,27 +29,27 @@ fn read(directory: &TempDir, after: Option<u64>, limit: usize) -> Vec<u64> {
     entries.iter().map(|entry| entry.seq).collect()
 }
 
-#[test]
-fn what_was_kept_is_there_after_the_next_start() {
+#[tokio::test]
+async fn what_was_kept_is_there_after_the_next_start() {
     let directory = TempDir::new().expect("room");
-    written(&directory, 5..8);
-    written(&directory, 8..10);
+    written(&directory, 5..8).await;
+    written(&directory, 8..10).await;
     assert_eq!(read(&directory, None, 100), [5, 6, 7, 8, 9]);
     assert_eq!(read(&directory, None, 2), [8, 9]);
     assert_eq!(read(&directory, Some(5), 3), [6, 7, 8]);
     assert_eq!(read(&directory, Some(8), 100), [9]);
     assert_eq!(read(&directory, Some(0), 1), [5]);
     let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
-    let newest: Vec<AuditEntry> = journal.newest();
+    let newest: Vec<AuditEntry> = journal.newest().await;
     assert_eq!(newest.len(), 5);
 }
 
-#[test]
-fn the_oldest_files_go_and_the_newest_entries_stay() {
+#[tokio::test]
+async fn the_oldest_files_go_and_the_newest_entries_stay() {
     let directory = TempDir::new().expect("room");
     // One start for each: what comes at once is one batch, however much it is.
     for seq in 0..20 {
-        written(&directory, seq * 10..seq * 10 + 10);
+        written(&directory, seq * 10..seq * 10 + 10).await;
     }
     let files: Vec<_> = fs::read_dir(directory.path().join("audit")).expect("it").collect();
     let sizes = files.iter().map(|file| file.as_ref().expect("one").metadata().expect("it").len());
@@ -59,30 +59,30 @@ fn the_oldest_files_go_and_the_newest_entries_stay() {
     assert!(kept.len() < 200 && kept.ends_with(&[197, 198, 199]), "{kept:?}");
 }
 
-#[test]
-fn a_line_that_a_crash_has_cut_off_is_passed_over_and_so_is_what_is_no_file_of_ours() {
+#[tokio::test]
+async fn a_line_that_a_crash_has_cut_off_is_passed_over_and_so_is_what_is_no_file_of_ours() {
     let directory = TempDir::new().expect("room");
-    written(&directory, 5..8);
+    written(&directory, 5..8).await;
     let place = directory.path().join("audit");
     let file = place.join(format!("{:020}.jsonl", 5));
     let text = fs::read_to_string(&file).expect("it is text");
     fs::write(&file, &text[..text.len() - 40]).expect("room");
     fs::write(place.join("notes.jsonl"), "what is this").expect("room");
     fs::write(place.join("00000000000000000001.jsonl.old"), "what is this").expect("room");
-    written(&directory, 8..9);
+    written(&directory, 8..9).await;
     assert_eq!(read(&directory, None, 100), [5, 6, 8]);
 }
 
-#[test]
-fn only_the_daemon_may_read_it() {
+#[tokio::test]
+async fn only_the_daemon_may_read_it() {
     let directory = TempDir::new().expect("room");
-    written(&directory, 5..6);
+    written(&directory, 5..6).await;
     let file = directory.path().join("audit").join(format!("{:020}.jsonl", 5));
     assert_eq!(fs::metadata(file).expect("it").permissions().mode() & 0o777, 0o600);
 }
 
-#[test]
-fn that_it_cannot_be_written_is_told_once_and_what_comes_later_is_kept() {
+#[tokio::test]
+async fn that_it_cannot_be_written_is_told_once_and_all_is_kept_once_it_can_be() {
     let directory = TempDir::new().expect("room");
     let place = directory.path().join("audit");
     fs::write(&place, "in its way").expect("room");
@@ -90,15 +90,68 @@ fn that_it_cannot_be_written_is_told_once_and_what_comes_later_is_kept() {
     let archive: &dyn Archive<AuditEntry> = &journal;
     archive.keep(&entry(1));
     let why = loop {
-        if let Some(why) = archive.take_failure() {
+        if let Some(Keeping::Not(why)) = archive.take_change() {
             break why;
         }
-        thread::sleep(Duration::from_millis(1));
+        tokio::time::sleep(Duration::from_millis(1)).await;
     };
     assert!(why.contains("audit"), "{why}");
-    assert_eq!(archive.take_failure(), None, "it is told once");
+    assert_eq!(archive.take_change(), None, "it is told once");
+    assert_eq!(archive.failure(), Some((why, 0)));
     fs::remove_file(&place).expect("it goes");
     archive.keep(&entry(2));
-    journal.end(LONG);
+    journal.end(LONG).await;
+    assert_eq!(read(&directory, None, 100), [1, 2]);
+    assert_eq!(archive.take_change(), Some(Keeping::Again { lost: 0 }));
+    assert_eq!(archive.failure(), None);
+}
+
+#[tokio::test]
+async fn what_the_daemon_ends_with_and_cannot_write_is_counted() {
+    let directory = TempDir::new().expect("room");
+    fs::write(directory.path().join("audit"), "in its way").expect("room");
+    let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
+    let archive: &dyn Archive<AuditEntry> = &journal;
+    (0..3).for_each(|seq| archive.keep(&entry(seq)));
+    journal.end(LONG).await;
+    assert!(archive.failure().is_some_and(|(_, lost)| lost == 3));
+}
+
+#[test]
+fn a_file_that_nobody_finds_any_more_is_begun_anew() {
+    let directory = TempDir::new().expect("room");
+    let place = directory.path().join("audit");
+    let mut files = Files::new(place.clone(), BOUNDS);
+    let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
+    files.append(&[line(1)]).expect("room");
+    fs::remove_dir_all(&place).expect("it goes");
+    files.append(&[line(2)]).expect("it is made again");
     assert_eq!(read(&directory, None, 100), [2]);
+    fs::rename(&place, directory.path().join("aside")).expect("it goes");
+    files.append(&[line(3)]).expect("it is made again");
+    assert_eq!(read(&directory, None, 100), [3]);
+}
+
+#[test]
+fn files_are_bounded_in_number_however_little_each_has() {
+    let directory = TempDir::new().expect("room");
+    let place = directory.path().join("audit");
+    let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
+    let bounds = Bounds { total_bytes: 1 << 30, ..BOUNDS };
+    for seq in 0..600 {
+        Files::new(place.clone(), bounds).append(&[line(seq)]).expect("room");
+    }
+    let kept = read(&directory, None, 1000);
+    assert_eq!((kept.len(), kept.last()), (512, Some(&599)));
+}
+
+#[test]
+fn entries_that_were_written_twice_are_read_once() {
+    let directory = TempDir::new().expect("room");
+    let place = directory.path().join("audit");
+    let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
+    Files::new(place.clone(), BOUNDS).append(&[line(1), line(2), line(3)]).expect("room");
+    Files::new(place, BOUNDS).append(&[line(2), line(3), line(4)]).expect("room");
+    assert_eq!(read(&directory, None, 100), [1, 2, 3, 4]);
+    assert_eq!(read(&directory, Some(0), 100), [1, 2, 3, 4]);
 }

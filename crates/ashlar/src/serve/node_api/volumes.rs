@@ -3,20 +3,23 @@
 use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
 use ashlar_control::{ApiError, Consent, ErrorCode};
 use ashlar_store::Compression;
+use ashlar_volume::qos::VolumeQos;
 use ashlar_volume::{
-    AccessChange, AccessList, AtomicWrites, NodeError, PoolReport, VolumeName, VolumeReport,
-    check_volume_size,
+    AccessChange, AccessList, AtomicWrites, NodeError, PoolReport, QosChoice, VolumeName,
+    VolumeReport, check_volume_size,
 };
 
 use super::super::errors::api_error;
 use super::super::{convert, requests};
 use super::Shared;
+use super::qos::choice;
 
 /// What is to change of a volume, each of which can be.
 struct Changes {
     is_protected: Option<bool>,
     compression: Option<Compression>,
     atomic: Option<AtomicWrites>,
+    qos: Option<VolumeQos>,
     size_bytes: Option<u64>,
     name: Option<VolumeName>,
 }
@@ -28,6 +31,7 @@ impl Changes {
             is_protected: request.write_protected,
             compression: request.compression.as_deref().map(requests::compression).transpose()?,
             atomic: request.atomic_write_bytes.map(requests::atomic).transpose()?,
+            qos: request.qos.as_deref().map(choice),
             size_bytes: request.size_bytes,
             name: name.map_err(|error| api_error(NodeError::Name(error)))?,
         })
@@ -67,7 +71,7 @@ impl Shared {
         let nothing = || {
             ApiError::new(
                 ErrorCode::NothingToChange,
-                "no name, size, compression, write protection or atomic write size is given",
+                "no name, size, compression, policy, write protection or atomic write size is given",
             )
         };
         changed.as_ref().map(convert::volume).ok_or_else(nothing)
@@ -81,7 +85,7 @@ impl Shared {
         changes: Changes,
         consent: Consent,
     ) -> Result<Option<VolumeReport>, NodeError> {
-        let Changes { is_protected, compression, atomic, size_bytes, name } = changes;
+        let Changes { is_protected, compression, atomic, qos, size_bytes, name } = changes;
         let mut report = None;
         if let Some(is_protected) = is_protected {
             report = Some(self.node.protect_volume(pool, volume.clone(), is_protected).await?);
@@ -91,6 +95,10 @@ impl Shared {
         }
         if let Some(atomic) = atomic {
             report = Some(self.node.set_atomic(pool, volume.clone(), atomic).await?);
+        }
+        if let Some(qos) = qos {
+            let choice = QosChoice::Policy(qos);
+            report = Some(self.node.set_volume_qos(pool, volume.clone(), choice).await?);
         }
         if let Some(bytes) = size_bytes {
             let may_shrink = consent == Consent::Given;

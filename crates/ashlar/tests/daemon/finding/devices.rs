@@ -185,7 +185,7 @@ fn a_pool_on_block_devices_grows_with_them_and_is_checked_on_them() {
     };
     let daemon = place.start();
     let volumes = create_on(&place, &devices);
-    let raw = || shown(&place, "tank")["raw_bytes"].as_u64().expect("bytes");
+    let raw = || shown(&place, "tank")["space"]["raw_bytes"].as_u64().expect("bytes");
     let before = raw();
     for (index, device) in devices.iter().enumerate() {
         let image = File::options().write(true).open(place.image(index)).expect("a file");

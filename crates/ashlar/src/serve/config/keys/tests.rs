@@ -12,12 +12,34 @@ fn resolve(text: &str) -> anyhow::Result<Config> {
     Config::resolve(&ServeArguments { config, ..ServeArguments::default() }, None)
 }
 
-/// A file that says `name = value` alone.
+/// What a table has to have beside the key.
+const NEEDED: [(&str, &str, &str); 7] = [
+    ("webhook", "url", "\"https://example.org\""),
+    ("webhook", "secret_file", "\"/secret\""),
+    ("mail", "server", "\"example.net\""),
+    ("mail", "from", "\"a@example.net\""),
+    ("mail", "to", "\"b@example.net\""),
+    ("mail", "user", "\"who\""),
+    ("mail", "password_file", "\"/password\""),
+];
+
+/// A file that says `name = value`, and what is needed beside that.
 fn file_with(key: &Key, value: &str) -> String {
-    match key.name.split_once('.') {
-        Some((table, name)) => format!("[{table}]\n{name} = {value}\n"),
-        None => format!("{} = {value}\n", key.name),
-    }
+    let Some((table, name)) = key.name.split_once('.') else {
+        return format!("{} = {value}\n", key.name);
+    };
+    let needed = NEEDED.iter().filter(|(of, other, _)| *of == table && *other != name);
+    let needed: String = needed.map(|(_, name, value)| format!("{name} = {value}\n")).collect();
+    format!("[{table}]\n{needed}{name} = {value}\n")
+}
+
+/// The same without the key; of one that is needed there is none.
+fn without(key: &Key) -> Config {
+    let file = file_with(key, "")
+        .lines()
+        .filter(|line| !line.ends_with("= "))
+        .fold(String::new(), |file, line| file + line + "\n");
+    resolve(&file).or_else(|_| resolve("")).unwrap()
 }
 
 /// The names that serde knows: it lists them where a name is none.
@@ -44,8 +66,8 @@ fn the_list_has_the_keys_that_the_file_may_have_and_no_others() {
 
 #[test]
 fn the_example_of_each_key_is_good_and_changes_what_the_daemon_takes() {
-    let before = resolve("").unwrap();
     for key in all() {
+        let before = without(key);
         let now = resolve(&file_with(key, key.example)).unwrap();
         assert_ne!((key.value)(&before), (key.value)(&now), "{}", key.name);
     }
@@ -53,8 +75,8 @@ fn the_example_of_each_key_is_good_and_changes_what_the_daemon_takes() {
 
 #[test]
 fn what_is_said_to_be_the_default_is_what_holds_without_the_key() {
-    let without = resolve("").unwrap();
     for key in all() {
+        let without = without(key);
         if let Usual::Value(value) = key.default {
             let with = resolve(&file_with(key, value)).unwrap();
             assert_eq!((key.value)(&without), (key.value)(&with), "{}", key.name);

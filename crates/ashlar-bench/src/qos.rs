@@ -1,0 +1,261 @@
+//! How well limits are held, and what a noisy neighbour takes from a volume inside its share.
+
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, ensure};
+use ashlar_block::ByteSize;
+use ashlar_control::types::SetLimits;
+use ashlar_load::load::{Content, Direction, Load};
+use ashlar_load::ratio::Ratio;
+use ashlar_load::wire_bench::{self, Figures as Measured};
+use serde::Serialize;
+
+use super::daemon::{Daemon, PoolPlan, memory_drives};
+use super::fill::fill;
+use super::progress::Progress;
+use super::rounds::options;
+use super::servers::Server;
+use super::targets::{Target, Verdict};
+use super::{Figures, Settings, interrupt, table};
+
+const POOL: &str = "tank";
+const VOLUME_BYTES: u64 = 256 << 20;
+/// How long a limit is looked at, and each look.
+const SECONDS: u32 = 10;
+/// What was saved up is spent by then.
+const WARM_UP: Duration = Duration::from_secs(2);
+/// How long it is looked what a volume does without limits, and the part of it that it is then
+/// limited to: so a limit is noticed on any machine.
+const FREE: Duration = Duration::from_secs(2);
+const PART: f64 = 0.25;
+
+/// Operations of the quiet volume in a second.
+const QUIET_PER_SECOND: u32 = 200;
+/// How long it is measured in each round, alone and beside the noisy one.
+const ROUND: Duration = Duration::from_secs(5);
+/// How long the noisy one goes before the quiet one begins.
+const NOISE_FIRST: Duration = Duration::from_secs(1);
+const ROUNDS: u32 = 4;
+
+/// How a limit was held.
+#[derive(Clone, Debug, Serialize)]
+pub struct Held {
+    /// Which.
+    pub limit: String,
+    /// Units per second that it allows.
+    pub per_second: f64,
+    /// Units per second over all of the time, beside the limit, as the host sees it.
+    pub over_all: f64,
+    /// The same of the second that was furthest from it, as the daemon has counted.
+    pub worst_second: f64,
+}
+
+/// The quiet volume in all rounds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Neighbour {
+    /// What the noisy one did.
+    pub noise: String,
+    /// What the noisy volume has moved, in bytes per second.
+    pub noise_bytes_per_second: f64,
+    /// The 99th percentile of the quiet one alone, the median over all rounds.
+    pub alone_p99_us: f64,
+    /// The same beside the noisy one.
+    pub beside_p99_us: f64,
+    /// The one over the other.
+    pub p99: Option<Ratio>,
+}
+
+/// Everything.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Limits.
+    pub held: Vec<Held>,
+    /// Neighbours: one that is held to a limit, and one that is not.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// Limits volumes, and has one disturb another.
+///
+/// # Errors
+/// What cannot be measured.
+pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
+    let progress = Progress::new("qos", 4);
+    let daemon = Daemon::start(&settings.program, &["--reactors", "1"].map(str::to_owned))?;
+    let drives = memory_drives(1 << 30);
+    daemon.create_pool(PoolPlan { name: POOL, level: "5", drives, chunk_bytes: None })?;
+    let [limited, quiet, noisy] = ["limited", "quiet", "noisy"].map(|name| {
+        let server = daemon.create_volume(POOL, name, ByteSize(VOLUME_BYTES))?;
+        let filled = server.clone();
+        ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+            fill(&filled, Content::Incompressible).await
+        })??;
+        anyhow::Ok(server)
+    });
+    let (limited, quiet, noisy) = (limited?, quiet?, noisy?);
+    let mut held = Vec::new();
+    for load in [load(Direction::Read, 4 << 10), load(Direction::Write, 64 << 10)] {
+        progress.begin(&table::load_name(&load));
+        daemon.limit(POOL, "limited", no_limits())?;
+        let free = end(start(&limited, Load { duration: FREE, ..load }))?;
+        let (limits, per_second) = limits_of(&free);
+        daemon.limit(POOL, "limited", limits)?;
+        held.push(hold(&daemon, &limited, load, per_second)?);
+    }
+    let mut neighbours = Vec::new();
+    let free = end(start(&noisy, Load { warm_up: NOISE_FIRST, duration: FREE, ..noisy_load() }))?;
+    let (limit, _) = limits_of(&free);
+    for (noise, limits) in [("held to a quarter", limit), ("without limits", no_limits())] {
+        progress.begin(&format!("a neighbour {noise}"));
+        daemon.limit(POOL, "noisy", limits)?;
+        neighbours.push(disturb(&quiet, &noisy, noise)?);
+    }
+    Ok(Report { held, neighbours })
+}
+
+fn no_limits() -> SetLimits {
+    let none = Some(0);
+    SetLimits { iops_max: none, write_bytes_per_second_max: none, ..SetLimits::default() }
+}
+
+fn load(direction: Direction, bytes: u32) -> Load {
+    let duration = Duration::from_secs(SECONDS.into());
+    Load { warm_up: WARM_UP, duration, ..Load::new(direction, bytes, 2, 16) }
+}
+
+/// Many large writes, all the time.
+fn noisy_load() -> Load {
+    let load = Load::new(Direction::Write, 64 << 10, 2, 32);
+    Load { warm_up: NOISE_FIRST, duration: ROUND, ..load }
+}
+
+/// A part of what a volume does without limits, of reads in commands and of writes in bytes; and
+/// the commands per second that it comes to.
+fn limits_of(free: &Measured) -> (SetLimits, f64) {
+    match free.load.direction {
+        Direction::Read => {
+            let iops = ((free.iops * PART) as u64).max(10);
+            (SetLimits { iops_max: Some(iops), ..no_limits() }, iops as f64)
+        }
+        Direction::Write => {
+            let bytes = ((free.bytes_per_second * PART) as u64).max(1 << 20);
+            let limits = SetLimits { write_bytes_per_second_max: Some(bytes), ..no_limits() };
+            (limits, bytes as f64 / f64::from(free.load.bytes))
+        }
+    }
+}
+
+/// A load that is run by a thread of its own.
+fn start(server: &Server, load: Load) -> JoinHandle<anyhow::Result<Measured>> {
+    let (options, nsid) = (options(server, 1), server.nsid);
+    std::thread::spawn(move || {
+        let config = ashlar_reactor::Config::default();
+        let measured = ashlar_reactor::run(config, wire_bench::measure(options, nsid, load, None))?;
+        measured.map_err(|error| anyhow!("{}: {error}", table::load_name(&load)))
+    })
+}
+
+fn end(running: JoinHandle<anyhow::Result<Measured>>) -> anyhow::Result<Measured> {
+    running.join().map_err(|_| anyhow!("the load has panicked"))?
+}
+
+fn hold(daemon: &Daemon, server: &Server, load: Load, per_second: f64) -> anyhow::Result<Held> {
+    let running = start(server, load);
+    std::thread::sleep(load.warm_up);
+    let mut looks = vec![daemon.operations(POOL, "limited")?];
+    for _ in 0..SECONDS {
+        std::thread::sleep(Duration::from_secs(1));
+        interrupt::check()?;
+        looks.push(daemon.operations(POOL, "limited")?);
+    }
+    let measured = end(running)?;
+    let each = looks.windows(2).map(|two| {
+        let [(before, from), (after, to)] = [two[0], two[1]];
+        (after - before) as f64 / (to - from) / per_second
+    });
+    // The last look may come after the end of the load.
+    let each: Vec<f64> = each.take(SECONDS as usize - 1).collect();
+    let worst = each.iter().copied().max_by(|one, other| off(*one).total_cmp(&off(*other)));
+    Ok(Held {
+        limit: table::load_name(&load),
+        per_second,
+        over_all: measured.iops / per_second,
+        worst_second: worst.context("no second was looked at")?,
+    })
+}
+
+/// How far a ratio is from one.
+fn off(ratio: f64) -> f64 {
+    (ratio - 1.0).abs()
+}
+
+fn disturb(quiet: &Server, noisy: &Server, noise: &str) -> anyhow::Result<Neighbour> {
+    let watched = Load {
+        warm_up: Duration::from_millis(300),
+        duration: ROUND,
+        per_second: Some(QUIET_PER_SECOND),
+        ..Load::new(Direction::Read, 4 << 10, 1, 8)
+    };
+    let (mut alone, mut beside, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        interrupt::check()?;
+        alone.push(end(start(quiet, watched))?.latency.p99_us);
+        let running = start(noisy, noisy_load());
+        std::thread::sleep(NOISE_FIRST);
+        beside.push(end(start(quiet, watched))?.latency.p99_us);
+        moved.push(end(running)?.bytes_per_second);
+    }
+    ensure!(!alone.is_empty(), "no round was measured");
+    let median = ashlar_load::ratio::median;
+    Ok(Neighbour {
+        noise: noise.to_owned(),
+        noise_bytes_per_second: median(&moved),
+        alone_p99_us: median(&alone),
+        beside_p99_us: median(&beside),
+        p99: Ratio::of_rounds(&beside, &alone),
+    })
+}
+
+impl Figures for Report {
+    fn table(&self) -> String {
+        let mut held = table::of("LIMIT", &["PER SECOND", "OVER 10 S", "WORST SECOND"]);
+        for it in &self.held {
+            held.add_row([
+                it.limit.clone(),
+                format!("{:.0}", it.per_second),
+                format!("{:.3}", it.over_all),
+                format!("{:.3}", it.worst_second),
+            ]);
+        }
+        let mut neighbours =
+            table::of("NEIGHBOUR", &["MB/S", "P99 ALONE µS", "P99 BESIDE µS", "P99"]);
+        for it in &self.neighbours {
+            neighbours.add_row([
+                it.noise.clone(),
+                format!("{:.0}", it.noise_bytes_per_second / 1e6),
+                format!("{:.0}", it.alone_p99_us),
+                format!("{:.0}", it.beside_p99_us),
+                table::ratio(it.p99),
+            ]);
+        }
+        format!(
+            "{held}\n\nOperations beside the limit: of a host over 10 s, and of the second furthest from \
+             it.\n\n{neighbours}\n\nA quiet volume reads 4 KiB {QUIET_PER_SECOND} times a second; the other writes \
+             64 KiB, 64 outstanding."
+        )
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let held = self.held.iter().flat_map(|it| {
+            [
+                Verdict::new(Target::QOS_OVER_ALL, it.limit.as_str(), off(it.over_all)),
+                Verdict::new(Target::QOS_SECOND, it.limit.as_str(), off(it.worst_second)),
+            ]
+        });
+        let neighbours = self
+            .neighbours
+            .iter()
+            .map(|it| Verdict::of_ratio(Target::QOS_NEIGHBOUR, it.noise.clone(), it.p99));
+        held.chain(neighbours).collect()
+    }
+}

@@ -1,0 +1,107 @@
+//! What is not well now, worst first. Pure: it reads what pools say of themselves, and owns nothing.
+//!
+//! Events tell when it began and when it was over; whoever asks later, or each minute by a script,
+//! asks here.
+
+use ashlar_block::printable;
+
+use crate::events::kinds::{
+    hint_of_drive_state, hint_of_pool_state, severity_of_drive_state, severity_of_pool_state,
+};
+use crate::node_api::Warning;
+use crate::types::{Alert, Pool, PoolDrive, Severity};
+
+#[cfg(test)]
+mod tests;
+
+/// What is not well with these pools, and with a daemon that warns of that.
+pub fn alerts(pools: &[Pool], warnings: &[Warning]) -> Vec<Alert> {
+    let mut all: Vec<Alert> = warnings.iter().map(of_daemon).collect();
+    all.extend(pools.iter().flat_map(of_pool));
+    // What is said of one severity keeps its order: a pool before its drives.
+    all.sort_by_key(|alert| std::cmp::Reverse(alert.severity));
+    all
+}
+
+fn of_daemon(warning: &Warning) -> Alert {
+    Alert {
+        severity: Severity::Warning,
+        code: "state_not_written".to_owned(),
+        pool: None,
+        drive: None,
+        message: warning.message.clone(),
+        hint: None,
+    }
+}
+
+fn of_pool(pool: &Pool) -> Vec<Alert> {
+    let of_state = |state: &String| {
+        let severity = severity_of_pool_state(state);
+        (severity > Severity::Info).then(|| pool_is(pool, state, severity))
+    };
+    let mut all: Vec<Alert> = pool.states.iter().filter_map(of_state).collect();
+    all.extend(reserve_released(pool));
+    all.extend(pool.spares.iter().filter_map(|spare| {
+        let why = spare.problem.as_deref()?;
+        let message =
+            format!("spare {} of pool '{}' cannot be taken: {why}", spare.spec, pool.name);
+        Some(about(pool, Severity::Error, "spare_refused", message))
+    }));
+    all.extend(pool.drives.iter().flat_map(|drive| of_drive(pool, drive)));
+    all
+}
+
+fn about(pool: &Pool, severity: Severity, code: &str, message: String) -> Alert {
+    Alert {
+        severity,
+        code: code.to_owned(),
+        pool: Some(pool.name.clone()),
+        drive: None,
+        message: printable(&message),
+        hint: None,
+    }
+}
+
+fn pool_is(pool: &Pool, state: &str, severity: Severity) -> Alert {
+    let has_reason = matches!(state, "unavailable" | "read-only" | "taken" | "uncertain");
+    let why = match state {
+        "short-for-loss" => {
+            pool.space.as_ref().and_then(|it| it.after_loss.as_ref()?.problem.clone())
+        }
+        _ => pool.problem.clone().filter(|_| has_reason),
+    };
+    let message = format!("pool '{}' is {state}", pool.name);
+    let message = why.map_or(message.clone(), |why| format!("{message}: {why}"));
+    let hint = hint_of_pool_state(state).map(|hint| hint.replace("POOL", &pool.name));
+    Alert { hint, ..about(pool, severity, state, message) }
+}
+
+fn reserve_released(pool: &Pool) -> Option<Alert> {
+    let is_released = pool.of_space(|space| space.reserve_released)?;
+    let message =
+        format!("the reserve of pool '{}' is released: there is no further one", pool.name);
+    let hint = Some("delete or trim data, or add drives: then it is kept again".to_owned());
+    let alert = || Alert { hint, ..about(pool, Severity::Warning, "reserve_released", message) };
+    is_released.then(alert)
+}
+
+fn of_drive(pool: &Pool, drive: &PoolDrive) -> Vec<Alert> {
+    let named = |alert: Alert| Alert { drive: Some(drive.name.clone()), ..alert };
+    let of_state = |state: &String| {
+        let severity = severity_of_drive_state(state);
+        (severity > Severity::Info).then(|| {
+            let message = format!("{} of pool '{}' is {state}", drive.name, pool.name);
+            let why = drive.problem.as_ref();
+            let message = why.map_or(message.clone(), |why| format!("{message}: {why}"));
+            let hint = hint_of_drive_state(state)
+                .map(|hint| hint.replace("POOL", &pool.name).replace("DRIVE", &drive.name));
+            named(Alert { hint, ..about(pool, severity, state, message) })
+        })
+    };
+    let states = drive.states.iter().filter_map(of_state);
+    let warnings = drive.health.warnings.iter().map(|warning| {
+        let message = format!("{} of pool '{}': {}", drive.name, pool.name, warning.message);
+        named(about(pool, warning.severity, &warning.kind, message))
+    });
+    states.chain(warnings).collect()
+}

@@ -1,0 +1,71 @@
+use super::*;
+use crate::types::{AfterLoss, DriveHealth, DriveWarning, PoolSpace, Spare};
+
+fn pool(states: &[&str], drives: Vec<PoolDrive>) -> Pool {
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    Pool { name: "tank".to_owned(), states, drives, ..Pool::default() }
+}
+
+fn drive(name: &str, states: &[&str]) -> PoolDrive {
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    PoolDrive { name: name.to_owned(), states, ..PoolDrive::default() }
+}
+
+fn told(pools: &[Pool]) -> Vec<(Severity, String)> {
+    alerts(pools, &[]).into_iter().map(|alert| (alert.severity, alert.code)).collect()
+}
+
+#[test]
+fn what_goes_on_by_request_and_what_is_over_is_no_alert() {
+    let drives = vec![drive("drive-0", &["online"]), drive("drive-1", &["released"])];
+    let states = ["online", "scrubbing", "trimming", "rebalancing", "evacuating", "reduced"];
+    assert_eq!(told(&[pool(&states, drives)]), []);
+}
+
+#[test]
+fn the_worst_comes_first_with_what_to_do_about_it() {
+    let drives = vec![drive("drive-0", &["online", "slow"]), drive("drive-1", &["failed"])];
+    let ill = pool(&["degraded", "rebuilding"], drives);
+    let words = [
+        (Severity::Error, "failed".to_owned()),
+        (Severity::Warning, "degraded".to_owned()),
+        (Severity::Warning, "slow".to_owned()),
+    ];
+    assert_eq!(told(std::slice::from_ref(&ill)), words);
+    let all = alerts(&[ill], &[]);
+    let hint = all[0].hint.as_deref().expect("a way out");
+    assert_eq!(hint, "replace it: `ashlar pool replace tank drive-1 /dev/...`");
+    assert_eq!(all[0].drive.as_deref(), Some("drive-1"));
+}
+
+#[test]
+fn an_alert_says_why() {
+    let after_loss = AfterLoss { problem: Some("8MiB short".to_owned()), ..AfterLoss::default() };
+    let space =
+        PoolSpace { after_loss: Some(after_loss), reserve_released: true, ..PoolSpace::default() };
+    let short = Pool { space: Some(space), ..pool(&["online", "short-for-loss"], vec![]) };
+    let all = alerts(&[short], &[]);
+    assert_eq!(all[0].message, "pool 'tank' is short-for-loss: 8MiB short");
+    assert_eq!(all[1].code, "reserve_released");
+    let closed = Pool {
+        problem: Some("2 of 3 drives are missing".to_owned()),
+        ..pool(&["unavailable"], vec![])
+    };
+    assert!(alerts(&[closed], &[])[0].message.ends_with("unavailable: 2 of 3 drives are missing"));
+}
+
+#[test]
+fn what_drives_warn_of_and_spares_that_cannot_be_taken_are_alerts() {
+    let warning = DriveWarning {
+        kind: "worn".to_owned(),
+        severity: Severity::Warning,
+        message: "it has spent 97 % of its life".to_owned(),
+    };
+    let health = DriveHealth { warnings: vec![warning], ..DriveHealth::default() };
+    let worn = PoolDrive { health, ..drive("drive-0", &["online"]) };
+    let spare = Spare { spec: "/dev/sdz".to_owned(), problem: Some("it is smaller".to_owned()) };
+    let ill = Pool { spares: vec![spare], ..pool(&["online"], vec![worn]) };
+    let words =
+        [(Severity::Error, "spare_refused".to_owned()), (Severity::Warning, "worn".to_owned())];
+    assert_eq!(told(&[ill]), words);
+}

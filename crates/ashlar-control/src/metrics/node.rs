@@ -1,0 +1,117 @@
+//! The daemon, its threads and its hosts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::{Family, Figure, In, Read, Snapshot, Value, encode_figures, figure};
+use crate::types::{Host, Severity, ThreadFigures};
+
+const BUILD: Family =
+    Family::gauge("ashlar_build_info", In::Nothing, &["version"], "1, with the version that runs.");
+const ALERTS: Family = Family::gauge(
+    "ashlar_alerts",
+    In::Nothing,
+    &["severity"],
+    "What is not well now, by how bad it is: `ashlar status -x` says what.",
+);
+const CONTROLLERS: Family = Family::gauge(
+    "ashlar_host_controllers",
+    In::Nothing,
+    &["host"],
+    "Controllers that a host has connected, by its NQN.",
+);
+const QUEUES: Family = Family::gauge(
+    "ashlar_host_io_queues",
+    In::Nothing,
+    &["host"],
+    "I/O queues that a host has connected, by its NQN.",
+);
+const CPU: Family = Family::counter(
+    "ashlar_thread_cpu",
+    In::Seconds,
+    &["thread"],
+    "Processor time of each thread of the daemon: reactors serve hosts.",
+);
+
+const FIGURES: [Figure<Snapshot>; 7] = [
+    figure(
+        Family::gauge("ashlar_uptime", In::Seconds, &[], "Since the daemon started."),
+        Read::Count(|it| it.status.uptime_seconds),
+    ),
+    figure(
+        Family::gauge("ashlar_reactors", In::Nothing, &[], "Threads that serve hosts."),
+        Read::Count(|it| it.status.reactors as u64),
+    ),
+    figure(
+        Family::gauge(
+            "ashlar_hosts_connected",
+            In::Nothing,
+            &[],
+            "Controllers that hosts have connected for I/O.",
+        ),
+        Read::Count(|it| it.status.hosts_connected as u64),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_host_connects",
+            In::Nothing,
+            &[],
+            "Controllers that hosts have made since the daemon started.",
+        ),
+        Read::Count(|it| it.status.host_connects),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_host_disconnects",
+            In::Nothing,
+            &[],
+            "Controllers of hosts that have ended since then.",
+        ),
+        Read::Count(|it| it.status.host_disconnects),
+    ),
+    figure(
+        Family::gauge("ashlar_memory_resident", In::Bytes, &[], "Memory that the daemon takes."),
+        Read::Maybe(|it| it.process.resident_bytes),
+    ),
+    figure(
+        Family::gauge(
+            "ashlar_open_files",
+            In::Nothing,
+            &[],
+            "Files and connections that the daemon has open.",
+        ),
+        Read::Maybe(|it| it.process.open_files),
+    ),
+];
+
+pub(super) fn families() -> Vec<Family> {
+    let figures = FIGURES.iter().map(|figure| figure.family);
+    [BUILD].into_iter().chain(figures).chain([ALERTS, CONTROLLERS, QUEUES, CPU]).collect()
+}
+
+pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let version = vec![("version", of.status.version.clone())];
+    BUILD.encode(encoder, [(version, Value::Count(1))])?;
+    encode_figures(encoder, &FIGURES, &[(Vec::new(), of)])?;
+    let alerts = [("error", Severity::Error), ("warning", Severity::Warning)];
+    let count = |severity| of.status.alerts.iter().filter(|it| it.severity == severity).count();
+    let alerts = alerts.map(|(word, severity)| {
+        (vec![("severity", word.to_owned())], Value::Count(count(severity) as u64))
+    });
+    ALERTS.encode(encoder, alerts)?;
+    let mut hosts = BTreeMap::<&str, (u64, u64)>::new();
+    for Host { nqn, io_queues, .. } in &of.hosts {
+        let (controllers, queues) = hosts.entry(nqn).or_default();
+        *controllers += 1;
+        *queues += u64::from(*io_queues);
+    }
+    let label = |nqn: &str| vec![("host", nqn.to_owned())];
+    CONTROLLERS
+        .encode(encoder, hosts.iter().map(|(nqn, all)| (label(nqn), Value::Count(all.0))))?;
+    QUEUES.encode(encoder, hosts.iter().map(|(nqn, all)| (label(nqn), Value::Count(all.1))))?;
+    let spent =
+        |it: &ThreadFigures| (vec![("thread", it.name.clone())], Value::Real(it.cpu_seconds));
+    CPU.encode(encoder, of.process.threads.iter().map(spent))
+}

@@ -1,0 +1,163 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::types::{
+    Alert, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool, PoolCounters, PoolDrive, PoolJobs,
+    PoolSpace, Progress, Severity, ThreadFigures, Volume,
+};
+
+fn counts() -> IoCounts {
+    IoCounts {
+        operations: 4,
+        transferred_bytes: 16384,
+        total_us: 1_500_000,
+        max_us: 1_200_000,
+        buckets: vec![[49, 1], [50, 1], [99_999, 1], [1_200_000, 1]],
+    }
+}
+
+fn pool() -> Pool {
+    let progress = Progress { done_percent: 25.0, ..Progress::default() };
+    let drive = PoolDrive {
+        name: "drive-0".to_owned(),
+        pool: "tank".to_owned(),
+        states: vec!["online".to_owned()],
+        size_bytes: Some(1 << 40),
+        model: Some("a \"quoted\" model".to_owned()),
+        ..PoolDrive::default()
+    };
+    Pool {
+        name: "tank".to_owned(),
+        states: vec!["degraded".to_owned()],
+        space: Some(PoolSpace { raw_bytes: 7, ..PoolSpace::default() }),
+        counters: Some(PoolCounters { blocks_written: 9, ..PoolCounters::default() }),
+        jobs: Some(PoolJobs { rebuild: Some(progress), ..PoolJobs::default() }),
+        drives: vec![drive],
+        ..Pool::default()
+    }
+}
+
+fn snapshot() -> Snapshot {
+    let pools = vec![pool(), Pool { name: "closed".to_owned(), ..Pool::default() }];
+    let volume = Volume {
+        name: "v0".to_owned(),
+        pool: "tank".to_owned(),
+        size_bytes: 4096,
+        ..Volume::default()
+    };
+    let active = IoStatVolume {
+        name: "v0".to_owned(),
+        pool: "tank".to_owned(),
+        reads: counts(),
+        ..IoStatVolume::default()
+    };
+    let busy = IoStatDrive {
+        name: "drive-0".to_owned(),
+        pool: "tank".to_owned(),
+        writes: counts(),
+        ..IoStatDrive::default()
+    };
+    let alert = Alert {
+        severity: Severity::Error,
+        code: "failed".to_owned(),
+        pool: None,
+        drive: None,
+        message: String::new(),
+        hint: None,
+    };
+    let jobs = crate::jobs::jobs(&pools, &[]);
+    let status = Status {
+        version: "1.0.0".to_owned(),
+        pid: 1,
+        uptime_seconds: 60,
+        reactors: 2,
+        subsystem_nqn: String::new(),
+        serial: String::new(),
+        portals: Vec::new(),
+        hosts_connected: 1,
+        host_connects: 3,
+        host_disconnects: 2,
+        warnings: Vec::new(),
+        alerts: vec![alert],
+        pools,
+        volumes: vec![volume],
+    };
+    let iostat = IoStat { volumes: vec![active], drives: vec![busy], ..IoStat::default() };
+    let thread = ThreadFigures { name: "reactor-0".to_owned(), cpu_seconds: 1.5 };
+    let process = ProcessFigures { threads: vec![thread], ..ProcessFigures::default() };
+    Snapshot { status, iostat, hosts: Vec::new(), jobs, process }
+}
+
+#[test]
+fn a_scrape_has_every_figure_with_its_labels() {
+    let text = snapshot().text();
+    for line in [
+        r#"ashlar_build_info{version="1.0.0"} 1"#,
+        "ashlar_uptime_seconds 60",
+        "ashlar_host_connects_total 3",
+        r#"ashlar_alerts{severity="error"} 1"#,
+        r#"ashlar_thread_cpu_seconds_total{thread="reactor-0"} 1.5"#,
+        r#"ashlar_pool_state{pool="tank",state="degraded"} 1"#,
+        r#"ashlar_pool_state{pool="tank",state="online"} 0"#,
+        r#"ashlar_pool_raw_bytes{pool="tank"} 7"#,
+        r#"ashlar_pool_blocks_written_total{pool="tank"} 9"#,
+        r#"ashlar_job_done_ratio{pool="tank",kind="rebuild"} 0.25"#,
+        r#"ashlar_volume_size_bytes{pool="tank",volume="v0"} 4096"#,
+        r#"ashlar_volume_operations_total{pool="tank",volume="v0",operation="read"} 4"#,
+        r#"ashlar_drive_state{pool="tank",drive="drive-0",state="online"} 1"#,
+        r#"ashlar_drive_transferred_bytes_total{pool="tank",drive="drive-0",operation="write"} 16384"#,
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+    }
+    assert!(text.contains(r#"model="a \"quoted\" model""#), "{text}");
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn a_histogram_counts_each_operation_once_below_the_bounds_that_it_is_below() {
+    let text = snapshot().text();
+    let bucket = |le: &str| {
+        let labels = format!(r#"pool="tank",volume="v0",operation="read""#);
+        let name = format!(r#"ashlar_volume_latency_seconds_bucket{{le="{le}",{labels}}} "#);
+        let line = text.lines().find_map(|line| line.strip_prefix(&*name));
+        line.unwrap_or_else(|| panic!("{name} is not in\n{text}")).to_owned()
+    };
+    let counted = ["0.00005", "0.0001", "0.1", "1.0", "+Inf"].map(bucket);
+    assert_eq!(counted, ["1", "2", "3", "3", "4"]);
+}
+
+#[test]
+fn what_is_not_known_has_no_series() {
+    let text = snapshot().text();
+    assert!(!text.contains(r#"ashlar_pool_raw_bytes{pool="closed"}"#), "{text}");
+    assert!(!text.contains("ashlar_pool_full_in_seconds{"), "it does not grow");
+    assert!(!text.contains("ashlar_drive_temperature_celsius{"), "the drive does not say it");
+    assert!(!text.contains("NaN"));
+}
+
+#[test]
+fn the_reference_names_each_family_once_and_a_scrape_has_no_other() {
+    let all = metrics();
+    let names: BTreeSet<&str> = all.iter().map(|metric| &*metric.name).collect();
+    assert_eq!(names.len(), all.len(), "each once");
+    let text = snapshot().text();
+    let told: BTreeSet<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "))
+        .map(|line| {
+            let (name, kind) = line.split_once(' ').expect("a name and a kind");
+            if kind == "counter" { format!("{name}_total") } else { name.to_owned() }
+        })
+        .collect();
+    assert_eq!(told, names.iter().map(|name| (*name).to_owned()).collect());
+    for metric in &all {
+        assert!(metric.name.starts_with("ashlar_"), "{}", metric.name);
+        assert!(metric.help.ends_with('.'), "{}: {}", metric.name, metric.help);
+        assert_eq!(metric.name.ends_with("_total"), metric.kind == "counter", "{}", metric.name);
+    }
+}
+
+#[test]
+fn a_job_of_each_kind_has_a_word() {
+    assert!(JobKind::ALL.iter().all(|kind| !kind.word().is_empty()));
+}

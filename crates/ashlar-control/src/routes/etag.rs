@@ -1,0 +1,53 @@
+//! Which version of a pool or a volume a client has seen: its entity tag (RFC 9110, section 8.8.3).
+//!
+//! It covers what people choose, not what goes on: figures that change by themselves would make each
+//! look another version.
+
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue};
+use blake3::Hasher;
+use serde::Serialize;
+
+use crate::error::ApiError;
+use crate::types::{Pool, Volume};
+
+#[cfg(test)]
+mod tests;
+
+/// An answer with its tag.
+pub(super) type Tagged<T> = Result<([(HeaderName, HeaderValue); 1], Json<T>), ApiError>;
+
+/// The tag of one version.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ETag(String);
+
+impl ETag {
+    pub fn of_pool(pool: &Pool) -> Self {
+        let formatted_bytes = pool.of_space(|space| space.formatted_bytes);
+        let spares: Vec<&str> = pool.spares.iter().map(|spare| &*spare.spec).collect();
+        let drives: Vec<&str> = pool.drives.iter().map(|drive| &*drive.uuid).collect();
+        Self::of(&(&pool.uuid, &pool.name, pool.settings, formatted_bytes, spares, drives))
+    }
+
+    pub fn of_volume(volume: &Volume) -> Self {
+        let seen_by_hosts = (volume.size_bytes, &volume.access, volume.atomic_write_bytes);
+        let chosen = (&volume.compression, volume.write_protected);
+        Self::of(&(&volume.uuid, &volume.pool, &volume.name, seen_by_hosts, chosen))
+    }
+
+    fn of(chosen: &impl Serialize) -> Self {
+        let bytes = serde_json::to_vec(chosen).expect("it is plain data");
+        let hash = Hasher::new().update(&bytes).finalize().to_hex();
+        ETag(format!("\"{}\"", &hash[..32]))
+    }
+
+    /// Whether the header `If-Match` means this version (RFC 9110, section 13.1.1).
+    pub fn is_in(&self, if_match: &str) -> bool {
+        if_match.trim() == "*" || if_match.split(',').any(|tag| tag.trim() == self.0)
+    }
+
+    /// As the header `ETag` has it.
+    pub fn header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.0).expect("it is ASCII")
+    }
+}

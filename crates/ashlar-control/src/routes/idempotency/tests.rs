@@ -1,0 +1,69 @@
+use std::cell::Cell;
+
+use super::*;
+
+fn key(client: &str, key: &str) -> Key {
+    Key { client: client.to_owned(), key: key.to_owned() }
+}
+
+fn hash(text: &str) -> Hash {
+    blake3::hash(text.as_bytes())
+}
+
+async fn text(response: Response) -> (StatusCode, bool, String) {
+    let (status, is_replayed) =
+        (response.status(), response.headers().contains_key(REPLAYED_HEADER));
+    let body = to_bytes(response.into_body(), 1 << 20).await.expect("a body");
+    (status, is_replayed, String::from_utf8(body.to_vec()).expect("text"))
+}
+
+#[tokio::test]
+async fn what_has_succeeded_is_not_done_twice_and_answered_again() {
+    let (answers, made, now) = (Answers::default(), Cell::new(0), Instant::now());
+    let make = || async {
+        made.set(made.get() + 1);
+        (StatusCode::CREATED, format!("made {}", made.get())).into_response()
+    };
+    for is_replayed in [false, true] {
+        let answer = answers.once(key("a", "k"), hash("v0"), now, make).await.expect("an answer");
+        assert_eq!(text(answer).await, (StatusCode::CREATED, is_replayed, "made 1".to_owned()));
+    }
+    let other = answers.once(key("b", "k"), hash("v0"), now, make).await.expect("an answer");
+    assert_eq!(text(other).await.2, "made 2", "keys are of their client");
+    let later = now + KEPT_FOR + Duration::from_secs(1);
+    let later = answers.once(key("a", "k"), hash("v1"), later, make).await.expect("an answer");
+    assert_eq!(text(later).await.2, "made 3", "a key is free again after a day");
+}
+
+#[tokio::test]
+async fn what_was_refused_may_be_tried_again_with_the_same_key() {
+    let (answers, now) = (Answers::default(), Instant::now());
+    let refuse = || async { (StatusCode::CONFLICT, "no room").into_response() };
+    let refused = answers.once(key("a", "k"), hash("v0"), now, refuse).await.expect("an answer");
+    assert_eq!(refused.status(), StatusCode::CONFLICT);
+    let make = || async { (StatusCode::CREATED, "made").into_response() };
+    let made = answers.once(key("a", "k"), hash("v0"), now, make).await.expect("an answer");
+    assert_eq!(made.status(), StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn a_key_is_refused_for_another_request() {
+    let (answers, now) = (Answers::default(), Instant::now());
+    let make = || async { StatusCode::CREATED.into_response() };
+    answers.once(key("a", "k"), hash("v0"), now, make).await.expect("an answer");
+    let refused = answers.once(key("a", "k"), hash("v1"), now, make).await.expect_err("refused");
+    assert_eq!(refused.code, ErrorCode::IdempotencyKeyReused);
+}
+
+#[tokio::test]
+async fn what_is_kept_is_bounded() {
+    let (answers, now) = (Answers::default(), Instant::now());
+    let make = || async { StatusCode::CREATED.into_response() };
+    for at in 0..KEPT_MAX + 2 {
+        let now = now + Duration::from_millis(at as u64);
+        answers.once(key("a", &at.to_string()), hash("v0"), now, make).await.expect("an answer");
+    }
+    let slots = answers.0.lock().unwrap();
+    assert_eq!(slots.len(), KEPT_MAX);
+    assert!(!slots.contains_key(&key("a", "0")) && slots.contains_key(&key("a", "2")));
+}

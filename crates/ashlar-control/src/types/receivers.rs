@@ -1,0 +1,41 @@
+//! Webhooks and mail: who is told of events.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Severity;
+
+/// Somebody who is told of events.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Receiver {
+    /// Its name in the configuration; `mail` for mail.
+    pub name: String,
+    /// `webhook` or `mail`.
+    pub kind: String,
+    /// Where events go: a URL, or addresses of mail.
+    pub address: String,
+    /// Events that are at least as bad are sent.
+    pub severity: Severity,
+    /// Only events of these kinds are sent; empty: of all.
+    pub kinds: Vec<String>,
+    /// `ready`, or `failing` since the last attempt.
+    pub states: Vec<String>,
+    /// Why the last attempt has failed; null if it has not.
+    pub problem: Option<String>,
+    /// The number of the last event that needs not be sent any more.
+    pub delivered_seq: u64,
+    /// When it has taken an event last, since the daemon was started: RFC 3339, UTC.
+    #[schema(format = DateTime)]
+    pub delivered_at: Option<String>,
+    /// Events that it has not taken and will not be sent any more, since the daemon was started.
+    pub dropped_events: u64,
+}
+
+/// What has come of a test.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ReceiverTest {
+    /// The receiver.
+    pub name: String,
+    /// What it has answered, for people.
+    pub answer: String,
+}

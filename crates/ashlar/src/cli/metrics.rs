@@ -1,0 +1,48 @@
+//! `ashlar metrics`: the reference of what a monitor scrapes.
+
+use ashlar_control::MetricMeaning;
+
+use super::tables;
+use crate::args::Output;
+use crate::stdio::print_line;
+
+/// Prints it, or as a page of the documentation.
+///
+/// # Errors
+/// Standard output takes no more.
+pub fn run(is_page: bool, output: Output) -> anyhow::Result<()> {
+    let all = ashlar_control::metrics();
+    let text = match is_page {
+        true => page(&all),
+        false => output.text(&all, |all| tables::metrics(all))?,
+    };
+    Ok(print_line(text)?)
+}
+
+/// The page `docs/metrics.md`, whose tables a test holds to this.
+fn page(all: &[MetricMeaning]) -> String {
+    let row = |metric: &MetricMeaning| {
+        let labels: Vec<String> = metric.labels.iter().map(|it| format!("`{it}`")).collect();
+        format!("| `{}` | {} | {} | {} |", metric.name, metric.kind, labels.join(", "), metric.help)
+    };
+    let rows: Vec<String> = all.iter().map(row).collect();
+    format!("{HEAD}\n\n| name | type | labels | is |\n|---|---|---|---|\n{}", rows.join("\n"))
+}
+
+const HEAD: &str = "# Metrics
+
+`GET /metrics` has the figures of the appliance as OpenMetrics, for Prometheus and all that reads
+the same. They are read when somebody asks, and cost nothing in between. Who comes by the network
+shows a token of the role `viewer`:
+
+    ashlar token create prometheus --role viewer > ashlar.token
+
+`packaging/monitoring` (in the package: `/usr/share/doc/ashlar/monitoring`) has a configuration for
+Prometheus, rules that warn, each with what to do, and a dashboard for Grafana.
+
+How many series there are is bounded: 20 states and about 50 figures for each pool, about 50 series
+for each volume, 60 for each drive, two for each host that is connected. A pool of 60 drives with
+1,000 volumes and 500 hosts has about 55,000. A series that is not there means that its value is
+not known or does not apply; it never stands for 0.
+
+`ashlar metrics` prints this table.";

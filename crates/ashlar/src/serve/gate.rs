@@ -1,0 +1,183 @@
+//! The API's door to other machines: where it listens, who the daemon is there, and who is let in.
+//!
+//! What is wrong with it keeps no host from being served: an event and a warning in `ashlar status`
+//! say it, and it is tried again until it is there. At a SIGHUP the certificate is read again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ashlar_control::types::{Happening, Severity};
+use ashlar_control::{
+    Accounts, EventKind, Network, NetworkFacts, SharedFacts, SharedIdentity, Watcher,
+};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+
+use super::accounts;
+use super::network::{self, NetworkConfig};
+use super::state::RETRY_INTERVAL;
+
+/// The door.
+pub struct Gate {
+    config: NetworkConfig,
+    state_dir: PathBuf,
+    accounts: Arc<Accounts>,
+    /// Set while it does not listen, though it is to; and the one while accounts are not known.
+    closed: Trouble,
+    unread: Trouble,
+    /// It listens, and is not served yet.
+    opened: Option<Network>,
+    identity: Option<SharedIdentity>,
+}
+
+/// Something that may be wrong for a while.
+struct Trouble {
+    who: &'static str,
+    begins: (EventKind, &'static str),
+    ends: (EventKind, &'static str),
+    why: Option<String>,
+    told: Option<String>,
+}
+
+impl Trouble {
+    const fn new(
+        who: &'static str,
+        begins: (EventKind, &'static str),
+        ends: (EventKind, &'static str),
+    ) -> Self {
+        Trouble { who, begins, ends, why: None, told: None }
+    }
+
+    /// Tells of it where that is new.
+    fn tell(&mut self, watcher: &Watcher) {
+        if self.why == self.told {
+            return;
+        }
+        match &self.why {
+            Some(why) => {
+                let (kind, text) = self.begins;
+                tracing::error!("{text}: {why}");
+                watcher.warn(self.who, Some(format!("{text}: {why}")));
+                watcher.tell(Happening::new(Severity::Error, kind, text).because(Some(why)));
+            }
+            None => {
+                let (kind, text) = self.ends;
+                watcher.warn(self.who, None);
+                watcher.tell(Happening::new(Severity::Info, kind, text));
+            }
+        }
+        self.told.clone_from(&self.why);
+    }
+}
+
+impl Gate {
+    /// As far as it can be opened now.
+    pub async fn open(config: &NetworkConfig, state_dir: &Path) -> Self {
+        let (accounts, unread_why) = accounts::open(state_dir);
+        let mut closed = Trouble::new(
+            "api_listen",
+            (EventKind::ApiNotServed, "the API is not served to other machines"),
+            (EventKind::ApiServed, "the API is served to other machines"),
+        );
+        let mut unread = Trouble::new(
+            "accounts",
+            (EventKind::AccountsUnreadable, "nobody is let in from other machines"),
+            (EventKind::AccountsRead, "tokens and keys are known again"),
+        );
+        unread.why = unread_why;
+        let (opened, identity) = match network::open(config, state_dir).await {
+            Ok(opened) => opened.unzip(),
+            Err(error) => {
+                closed.why = Some(format!("{error:#}"));
+                (None, None)
+            }
+        };
+        let (config, state_dir) = (config.clone(), state_dir.to_owned());
+        Gate { config, state_dir, accounts, closed, unread, opened, identity }
+    }
+
+    /// Who is let in.
+    pub fn accounts(&self) -> Arc<Accounts> {
+        self.accounts.clone()
+    }
+
+    /// Where it listens by now.
+    pub fn facts(&self) -> NetworkFacts {
+        self.opened.as_ref().map(Network::facts).unwrap_or_default()
+    }
+
+    /// Opens what is closed still, and reads the certificate again whenever `reload` says so, for
+    /// as long as it is polled. `served` is given what listens, and `facts` where.
+    pub async fn keep(
+        mut self,
+        served: mpsc::Sender<Network>,
+        facts: SharedFacts,
+        watcher: Arc<Watcher>,
+        reload: Arc<Notify>,
+    ) {
+        loop {
+            if let Some(network) = self.opened.take() {
+                facts.set(network.facts());
+                if served.send(network).await.is_err() {
+                    return;
+                }
+            }
+            self.closed.tell(&watcher);
+            self.unread.tell(&watcher);
+            let is_whole = self.closed.why.is_none() && self.unread.why.is_none();
+            let is_reload = match is_whole {
+                true => {
+                    reload.notified().await;
+                    true
+                }
+                false => timeout(RETRY_INTERVAL, reload.notified()).await.is_ok(),
+            };
+            if is_reload {
+                self.renew(&facts, &watcher).await;
+            }
+            self.try_again().await;
+        }
+    }
+
+    async fn try_again(&mut self) {
+        if self.unread.why.is_some() {
+            let read = accounts::read_again(&self.accounts, &self.state_dir).await;
+            self.unread.why = read.err().map(|error| format!("{error:#}"));
+        }
+        if self.closed.why.is_some() {
+            match network::open(&self.config, &self.state_dir).await {
+                Ok(opened) => {
+                    (self.opened, self.identity) = opened.unzip();
+                    self.closed.why = None;
+                }
+                Err(error) => self.closed.why = Some(format!("{error:#}")),
+            }
+        }
+    }
+
+    /// Takes the certificate that is there now.
+    async fn renew(&mut self, facts: &SharedFacts, watcher: &Watcher) {
+        let Some(shared) = &self.identity else { return };
+        match network::identity(&self.config, &self.state_dir).await {
+            Ok(identity) if identity.fingerprint() == shared.get().fingerprint() => {}
+            Ok(identity) => {
+                let fingerprint = identity.fingerprint().to_owned();
+                shared.replace(identity);
+                let addresses = facts.get().addresses;
+                let known = Some(fingerprint.clone());
+                facts.set(NetworkFacts { addresses, fingerprint: known });
+                let message = format!("the API has another certificate, {fingerprint}");
+                tracing::info!("{message}");
+                let kind = EventKind::CertificateTaken;
+                watcher.tell(Happening::new(Severity::Info, kind, message));
+            }
+            Err(error) => {
+                let message = "the API keeps its certificate, for another cannot be taken";
+                tracing::error!("{message}: {error:#}");
+                let refused =
+                    Happening::new(Severity::Warning, EventKind::CertificateRefused, message);
+                watcher.tell(refused.because(Some(&format!("{error:#}"))));
+            }
+        }
+    }
+}

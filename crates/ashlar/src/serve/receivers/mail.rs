@@ -1,0 +1,167 @@
+//! Mail: the events of a short time in one message, to the server that takes it.
+
+use std::time::Duration;
+
+use ashlar_control::types::{Event, Severity};
+use futures_util::future::BoxFuture;
+use lettre::message::header::ContentType;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use tokio::time::timeout;
+
+use super::{Carrier, Failure, MailConfig, MailTls, Sender, secrets};
+
+/// Events in one mail.
+const EVENTS_MAX: usize = 100;
+/// How long sending may take.
+const WAIT: Duration = Duration::from_secs(60);
+/// Longest subject, in characters.
+const SUBJECT_CHARS_MAX: usize = 120;
+
+type Transport = AsyncSmtpTransport<Tokio1Executor>;
+
+/// Mail.
+pub struct Mail {
+    config: MailConfig,
+    sender: Sender,
+}
+
+impl Mail {
+    pub fn new(config: MailConfig, sender: Sender) -> Self {
+        Mail { config, sender }
+    }
+
+    async fn send(&self, events: &[Event]) -> Result<String, Failure> {
+        let message = self.message(events)?;
+        let (config, host) = (self.config.clone(), self.sender.host.clone());
+        let transport = secrets::in_time(move || transport(&config, host)).await?;
+        let late = || Failure::Later(format!("no answer came within {} s", WAIT.as_secs()));
+        let sent = timeout(WAIT, transport.send(message)).await.map_err(|_| late())?;
+        let answer = sent.map_err(|error| Failure::Later(described(&error)))?;
+        let said: Vec<&str> = answer.message().collect();
+        Ok(format!("{} {}", answer.code(), said.join(" ")).trim_end().to_owned())
+    }
+
+    fn message(&self, events: &[Event]) -> Result<Message, Failure> {
+        let (subject, text) = (self.subject(events), self.text(events));
+        let mut builder = Message::builder().from(self.config.from.clone()).subject(subject);
+        for to in &self.config.to {
+            builder = builder.to(to.clone());
+        }
+        let Sender { host, serial, .. } = &self.sender;
+        // Who gets a mail twice sees it once.
+        let last = events.last().map_or(0, |last| last.seq);
+        if last > 0 {
+            builder = builder.message_id(Some(format!("<ashlar.{serial}.{last}@{host}>")));
+        }
+        builder = builder.header(ContentType::TEXT_PLAIN);
+        builder.body(text).map_err(|error| Failure::Never(format!("it is no mail: {error}")))
+    }
+
+    /// The worst of them, and how many more there are.
+    fn subject(&self, events: &[Event]) -> String {
+        let worst = events.iter().rev().max_by_key(|event| event.what.severity);
+        let (severity, message) =
+            worst.map_or(("info", ""), |it| (word(it.what.severity), it.what.message.as_str()));
+        let more = match events.len().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let message: String = message.chars().take(SUBJECT_CHARS_MAX).collect();
+        format!("[ashlar {}] {severity}: {message}{more}", self.sender.host)
+    }
+
+    fn text(&self, events: &[Event]) -> String {
+        let mut text = String::new();
+        for event in events {
+            let what = &event.what;
+            text.push_str(&format!("{} {}: {}\n", event.time, word(what.severity), what.message));
+            if let Some(hint) = &what.hint {
+                text.push_str(&format!("  what to do: {hint}\n"));
+            }
+            text.push_str(&format!("  kind: {}, number: {}\n\n", what.kind, event.seq));
+        }
+        let Sender { host, subsystem_nqn, .. } = &self.sender;
+        text.push_str(&format!(
+            "-- \nSent by Ashlar on {host} ({subsystem_nqn}). `ashlar events` there shows all.\n"
+        ));
+        text
+    }
+}
+
+impl Carrier for Mail {
+    fn address(&self) -> String {
+        let to: Vec<String> = self.config.to.iter().map(|to| to.email.to_string()).collect();
+        format!("{} by {}:{}", to.join(", "), self.config.server, self.config.port)
+    }
+
+    fn events_max(&self) -> usize {
+        EVENTS_MAX
+    }
+
+    fn gather_seconds(&self) -> u64 {
+        self.config.digest_seconds
+    }
+
+    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<String, Failure>> {
+        Box::pin(self.send(events))
+    }
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+/// The way to the server.
+fn transport(config: &MailConfig, host: String) -> Result<Transport, Failure> {
+    let mut builder = Transport::builder_dangerous(&config.server)
+        .port(config.port)
+        .timeout(Some(WAIT))
+        .hello_name(ClientId::Domain(host));
+    builder = match config.tls {
+        MailTls::None => builder.tls(Tls::None),
+        MailTls::Starttls => builder.tls(Tls::Required(parameters(config)?)),
+        MailTls::Tls => builder.tls(Tls::Wrapper(parameters(config)?)),
+    };
+    if let Some((user, password_file)) = &config.login {
+        let password = secrets::line(password_file)?;
+        builder = builder.credentials(Credentials::new(user.clone(), password));
+    }
+    Ok(builder.build())
+}
+
+fn parameters(config: &MailConfig) -> Result<TlsParameters, Failure> {
+    let mut builder = TlsParameters::builder(config.server.clone());
+    if let Some(path) = &config.ca_file {
+        let text = secrets::read(path)?;
+        let certificate = Certificate::from_pem(&text).map_err(|error| {
+            Failure::Later(format!("{} has no certificate: {error}", path.display()))
+        })?;
+        builder = builder.certificate_store(CertificateStore::None);
+        builder = builder.add_root_certificate(certificate);
+    }
+    builder.build().map_err(|error| Failure::Later(described(&error)))
+}
+
+/// The error with all that it comes from.
+fn described(error: &lettre::transport::smtp::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(why) = cause {
+        let why_text = why.to_string();
+        if !text.contains(&why_text) {
+            text.push_str(&format!(": {why_text}"));
+        }
+        cause = why.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

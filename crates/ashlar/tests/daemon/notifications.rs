@@ -1,0 +1,183 @@
+//! Those who are told of events, by webhooks and by mail, each with a server of its own.
+
+use std::fs;
+
+use ashlar_control::OwnCertificate;
+use ashlar_control::types::Event;
+
+use crate::receivers::http::{Does, Server};
+use crate::receivers::mail;
+use crate::support::{Daemon, Place};
+
+const SECRET: &[u8] = b"a secret that nobody guesses";
+const TAKES: Does = Does::Answer(200);
+
+/// A table of the configuration: a webhook that is told of these kinds.
+fn webhook(place: &Place, name: &str, url: &str, kinds: &str) -> String {
+    let secret = place.path("secret");
+    fs::write(&secret, SECRET).expect("room");
+    format!(
+        "[[webhook]]\nname = '{name}'\nurl = '{url}'\nkinds = [{kinds}]\ntimeout_seconds = 1\n\
+         secret_file = '{}'\n",
+        secret.display()
+    )
+}
+
+fn mail_table(address: std::net::SocketAddr, more: &str) -> String {
+    format!(
+        "[mail]\nserver = '127.0.0.1'\nport = {}\ntls = 'none'\nfrom = 'ashlar@example.org'\n\
+         to = ['one@example.org', 'two@example.org']\n{more}",
+        address.port()
+    )
+}
+
+/// A change that an event tells of, which is done at once.
+fn change(place: &Place, name: &str) {
+    place.ok(&["token", "create", name, "--role", "viewer"]);
+}
+
+fn events(place: &Place, kind: &str) -> Vec<Event> {
+    serde_json::from_value(place.json(&["events", "--kind", kind])).expect("events")
+}
+
+fn start(place: &Place, configuration: &str) -> Daemon {
+    place.start_configured(configuration)
+}
+
+#[test]
+fn events_are_posted_signed_and_in_order_and_again_until_they_are_taken() {
+    let place = Place::new();
+    let server = Server::start(&[Does::Answer(500), Does::Answer(429), TAKES]);
+    let daemon = start(&place, &webhook(&place, "ops", &server.url(), "'change'"));
+    change(&place, "alpha");
+    change(&place, "omega");
+    let posts = [server.next(), server.next(), server.next(), server.next()];
+    assert!(posts.iter().all(|post| post.is_signed_by(SECRET)));
+    assert!(!posts[0].is_signed_by(b"another secret, of another one"));
+    let ids: Vec<&str> = posts.iter().map(|post| post.header("webhook-id")).collect();
+    assert!(ids[0] == ids[1] && ids[1] == ids[2] && ids[2] != ids[3], "{ids:?}");
+    let told = events(&place, "change");
+    let seqs = [posts[2].seq(), posts[3].seq()];
+    assert_eq!(seqs.to_vec(), told.iter().map(|event| event.seq).collect::<Vec<_>>());
+    let json = posts[3].json();
+    assert_eq!(json["type"], json["data"]["kind"]);
+    assert!(json["data"]["message"].as_str().is_some_and(|it| it.contains("token create")));
+    assert!(json["node"]["subsystem_nqn"].as_str().is_some_and(|nqn| nqn.starts_with("nqn.")));
+    daemon.terminate();
+}
+
+#[test]
+fn a_receiver_that_hangs_holds_up_nobody_and_is_told_after_a_restart_what_it_has_missed() {
+    let place = Place::new();
+    let (slow, good) = (Server::start(&[Does::Hang]), Server::start(&[TAKES]));
+    let both = webhook(&place, "slow", &slow.url(), "'change', 'receiver_failed'")
+        + &webhook(&place, "good", &good.url(), "'change', 'receiver_failed'");
+    let daemon = start(&place, &both);
+    change(&place, "alpha");
+    assert_eq!(good.next().json()["type"], "change");
+    let missed = slow.next().header("webhook-id").to_owned();
+    // The other one is told of it, once.
+    let failed = good.next().json();
+    assert_eq!(
+        (&failed["type"], &failed["data"]["receiver"]),
+        (&serde_json::json!("receiver_failed"), &serde_json::json!("slow"))
+    );
+    let said = place.in_words(&["status"]);
+    assert!(said.contains("'slow' does not take events"), "{said}");
+    let listed = place.in_words(&["notify", "list"]);
+    assert!(listed.contains("failing") && listed.contains("no answer came within 1 s"), "{listed}");
+    daemon.terminate();
+    slow.now(TAKES);
+    let daemon = start(&place, &both);
+    place.wait_until("it is told", |place| {
+        place.json(&["notify", "list"])[0]["delivered_at"].is_string()
+    });
+    assert_eq!(events(&place, "receiver_failed").len(), 1);
+    change(&place, "omega");
+    let ids: Vec<String> = std::iter::from_fn(|| {
+        let post = slow.next();
+        let is_last =
+            post.json()["data"]["message"].as_str().is_some_and(|it| it.contains("omega"));
+        (!is_last).then(|| post.header("webhook-id").to_owned())
+    })
+    .collect();
+    assert!(ids.iter().all(|id| *id == missed), "it is told of nothing else: {ids:?} {missed}");
+    assert!(!ids.is_empty());
+    daemon.terminate();
+}
+
+#[test]
+fn a_test_shows_the_answer_or_why_there_is_none() {
+    let place = Place::new();
+    let server = Server::start(&[TAKES, Does::Answer(403)]);
+    let tables = webhook(&place, "ops", &server.url(), "")
+        + &webhook(&place, "gone", "http://127.0.0.1:1/", "").replace("secret'", "none'");
+    let _daemon = start(&place, &tables);
+    let said = place.ok(&["notify", "test", "ops"]);
+    assert!(said.contains("'ops' has taken the test: 200 OK: thanks"), "{said}");
+    let post = server.next();
+    assert!(post.is_signed_by(SECRET) && post.json()["type"] == "test");
+    let why = place.refused(&["notify", "test", "ops"]);
+    assert!(why.contains("it answers 403 Forbidden: thanks"), "{why}");
+    let why = place.refused(&["notify", "test", "gone"]);
+    assert!(why.contains("cannot read") && why.contains("/none"), "{why}");
+    fs::write(place.path("none"), SECRET).expect("room");
+    let why = place.refused(&["notify", "test", "gone"]);
+    assert!(why.contains("cannot connect to 127.0.0.1, port 1"), "{why}");
+    let why = place.refused(&["notify", "test", "elsewhere"]);
+    assert!(why.contains("no webhook 'elsewhere'") && why.contains("notify list"), "{why}");
+}
+
+#[test]
+fn an_encrypted_webhook_goes_only_to_whom_an_authority_vouches_for() {
+    let place = Place::new();
+    let made = OwnCertificate::make(vec!["localhost".to_owned()]).expect("a certificate");
+    let (certificate, key) = (made.certificate_pem.as_bytes(), made.key_pem.as_bytes());
+    let server = Server::start_with_tls(certificate, key);
+    fs::write(place.path("ca.pem"), certificate).expect("room");
+    let url = format!("https://localhost:{}/", server.address.port());
+    let trusting = webhook(&place, "ops", &url, "")
+        + &format!("ca_file = '{}'\n", place.path("ca.pem").display());
+    let other = OwnCertificate::make(vec!["localhost".to_owned()]).expect("a certificate");
+    fs::write(place.path("other.pem"), other.certificate_pem).expect("room");
+    let not = webhook(&place, "not", &url, "")
+        + &format!("ca_file = '{}'\n", place.path("other.pem").display());
+    let _daemon = start(&place, &(trusting + &not));
+    assert!(place.ok(&["notify", "test", "ops"]).contains("204 No Content"));
+    assert!(server.next().is_signed_by(SECRET));
+    let why = place.refused(&["notify", "test", "not"]);
+    assert!(why.contains("no encrypted connection is made"), "{why}");
+}
+
+#[test]
+fn events_go_by_mail_and_again_until_the_server_takes_them() {
+    let place = Place::new();
+    let server = mail::Server::start(2);
+    let table = mail_table(server.address, "kinds = ['change']\ndigest_seconds = 1\n");
+    let daemon = start(&place, &table);
+    change(&place, "alpha");
+    change(&place, "omega");
+    let mut text = String::new();
+    // In one mail, or in two where the daemon was slow.
+    while !(text.contains("token create") && text.contains("omega")) {
+        let mail = server.next();
+        assert!(mail.from.contains("<ashlar@example.org>"), "{}", mail.from);
+        assert_eq!(mail.to.len(), 2, "{:?}", mail.to);
+        assert!(mail.text.contains("Subject: [ashlar "), "{}", mail.text);
+        text.push_str(&mail.text);
+    }
+    assert!(text.find("alpha") < text.find("omega"), "{text}");
+    daemon.terminate();
+}
+
+#[test]
+fn a_test_of_mail_shows_what_the_server_says() {
+    let place = Place::new();
+    let server = mail::Server::start(0);
+    let _daemon = start(&place, &mail_table(server.address, ""));
+    let said = place.ok(&["notify", "test", "mail"]);
+    assert!(said.contains("'mail' has taken the test: 250 taken as 4711"), "{said}");
+    assert!(server.next().text.contains("this is a test of 'mail'"));
+    let listed = place.in_words(&["notify", "list"]);
+    assert!(listed.contains("one@example.org, two@example.org by 127.0.0.1"), "{listed}");
+}

@@ -1,0 +1,241 @@
+//! What every client of the API may rely on, whatever it asks for: pages, versions, keys of requests
+//! that may be sent again, jobs and what can be watched.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+use serde_json::Value;
+
+use crate::support::Place;
+
+/// An answer with its head in lower case, as the connection brings it.
+fn asked(place: &Place, method: &str, path: &str, headers: &[&str], body: &str) -> (String, Value) {
+    let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let length = body.len();
+    write!(
+        client,
+        "{method} /api/v1{path} HTTP/1.1\r\nhost: ashlar\r\nconnection: close\r\n\
+         content-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    )
+    .expect("it listens");
+    let answer = std::io::read_to_string(client).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    (head.to_lowercase(), serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let line = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.map(str::trim)
+}
+
+fn status(head: &str) -> &str {
+    head.split(' ').nth(1).expect("a status")
+}
+
+fn started(place: &Place) -> crate::support::Daemon {
+    let daemon = place.start();
+    place.create_pool("tank", 0..3);
+    daemon
+}
+
+#[test]
+fn a_list_is_read_page_by_page_and_each_page_leads_to_the_next() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    for volume in ["v2", "v0", "v1"] {
+        place.ok(&["volume", "create", &format!("tank/{volume}"), "--size", "16MiB"]);
+    }
+    let (mut path, mut names) = ("/volumes?pool=tank&limit=2".to_owned(), Vec::new());
+    loop {
+        let (head, page) = asked(&place, "GET", &path, &[], "");
+        let page = page.as_array().expect("a list").clone();
+        names.extend(page.iter().map(|volume| volume["name"].as_str().expect("a name").to_owned()));
+        let Some(link) = header(&head, "link") else { break };
+        assert!(link.ends_with("; rel=\"next\""), "{link}");
+        let next = link.split_once('>').expect("a link").0;
+        path = next.strip_prefix("</api/v1").expect("a path").to_owned();
+    }
+    assert_eq!(names, ["v0", "v1", "v2"]);
+    for wrong in ["/volumes?limit=0", "/pools?limit=10001"] {
+        let (head, refused) = asked(&place, "GET", wrong, &[], "");
+        assert_eq!((status(&head), &refused["code"]), ("400", &"invalid_query".into()));
+    }
+}
+
+#[test]
+fn who_changes_what_somebody_else_has_changed_meanwhile_is_told_so() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    let tag = |path: &str| {
+        let (head, _) = asked(&place, "GET", path, &[], "");
+        format!("if-match: {}", header(&head, "etag").expect("a tag"))
+    };
+    for (path, one, other) in [
+        ("/volumes/tank/v0", r#"{"size_bytes":33554432}"#, r#"{"compression":"lz4"}"#),
+        ("/pools/tank", r#"{"autotrim":false}"#, r#"{"scrub_prio_percent":7}"#),
+    ] {
+        let seen = tag(path);
+        let (head, _) = asked(&place, "PATCH", path, &[&seen], one);
+        assert_eq!(status(&head), "200", "{head}");
+        let (head, refused) = asked(&place, "PATCH", path, &[&seen], other);
+        assert_eq!((status(&head), &refused["code"]), ("412", &"precondition_failed".into()));
+        let (head, _) = asked(&place, "PATCH", path, &[&tag(path)], other);
+        assert_eq!(status(&head), "200", "{head}");
+    }
+    let volume = place.json(&["volume", "show", "tank/v0"]);
+    assert_eq!(
+        (&volume["size_bytes"], &volume["compression"]),
+        (&33_554_432.into(), &"lz4".into())
+    );
+}
+
+#[test]
+fn what_is_asked_for_again_with_the_same_key_is_made_once() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let v0 = r#"{"pool":"tank","name":"v0","size_bytes":16777216}"#;
+    let key = ["idempotency-key: 5f0c"];
+    let (head, made) = asked(&place, "POST", "/volumes", &key, v0);
+    assert_eq!((status(&head), header(&head, "idempotency-replayed")), ("201", None), "{head}");
+    let (head, again) = asked(&place, "POST", "/volumes", &key, v0);
+    assert_eq!((status(&head), header(&head, "idempotency-replayed")), ("201", Some("true")));
+    assert_eq!(again, made);
+    let (head, refused) = asked(&place, "POST", "/volumes", &key, &v0.replace("v0", "v1"));
+    assert_eq!((status(&head), &refused["code"]), ("422", &"idempotency_key_reused".into()));
+    let (head, refused) = asked(&place, "POST", "/volumes", &[], v0);
+    assert_eq!((status(&head), &refused["code"]), ("409", &"volume_exists".into()));
+    let made = |entry: &&Value| entry["operation"] == "create_volume" && entry["result"] == "done";
+    let audit = place.json(&["audit"]);
+    assert_eq!(audit.as_array().expect("a list").iter().filter(made).count(), 1, "{audit}");
+}
+
+#[test]
+fn long_work_is_listed_waited_for_and_stopped_as_jobs() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    assert_eq!(place.json(&["job", "list"]), Value::Array(Vec::new()));
+    assert!(place.ok(&["job", "list"]).contains("no jobs"));
+    place.ok(&["pool", "scrub", "tank"]);
+    let scrubbed = place.json(&["job", "wait", "tank/scrub"]);
+    assert_eq!((&scrubbed["states"][0], &scrubbed["kind"]), (&"finished".into(), &"scrub".into()));
+    assert!(scrubbed["finished_at"].is_string() && scrubbed["can_stop"] == false, "{scrubbed}");
+    let again = place.json(&["job", "stop", "tank/scrub"]);
+    assert_eq!(again["states"][0], "finished", "what has ended stays as it is: {again}");
+    place.ok(&["pool", "verify", "tank", "--wait"]);
+    let table = place.ok(&["job", "list"]);
+    assert!(table.contains("tank/scrub") && table.contains("tank/verify"), "{table}");
+    let proven = place.ok(&["job", "show", "tank/verify"]);
+    assert!(proven.contains("each figure is what is there"), "{proven}");
+    for verb in ["show", "wait", "stop"] {
+        let said = place.refused(&["job", verb, "tank/trim"]);
+        assert!(said.contains("there is no job 'tank/trim'"), "{said}");
+        let said = place.refused(&["job", verb, "tank"]);
+        assert!(said.contains("POOL/KIND"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_watched_comes_at_once_and_again_until_the_daemon_ends() {
+    let place = Place::new();
+    let daemon = started(&place);
+    let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
+    client
+        .write_all(b"GET /api/v1/live?topics=status,iostat,jobs HTTP/1.1\r\nhost: ashlar\r\n\r\n")
+        .expect("it listens");
+    let mut lines = BufReader::new(client).lines().map(|line| line.expect("a line"));
+    let mut seen = Vec::new();
+    while seen.len() < 6 {
+        let line = lines.next().expect("it goes on");
+        let Some(topic) = line.strip_prefix("event: ") else { continue };
+        let data = lines.next().expect("its data");
+        let data: Value =
+            serde_json::from_str(data.strip_prefix("data: ").expect("data")).expect("JSON");
+        let is_right = match topic {
+            "status" => data["pools"][0]["name"] == "tank",
+            "iostat" => data["drives"].as_array().is_some_and(|drives| drives.len() == 3),
+            _ => data.is_array(),
+        };
+        assert!(is_right, "{topic}: {data}");
+        seen.push(topic.to_owned());
+    }
+    assert_eq!(seen, ["status", "iostat", "jobs", "status", "iostat", "jobs"]);
+    daemon.terminate();
+    assert!(lines.all(|line| line.len() < 1 << 20), "the stream ends");
+}
+
+#[test]
+fn what_is_not_well_is_said_at_once_and_by_the_exit_code() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    assert_eq!(place.ok(&["status", "-x"]).trim(), "all is well");
+    assert_eq!(place.run(&["status", "--check"]).status.code(), Some(0));
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    let ill = place.run(&["status", "--check", "--output", "json"]);
+    assert_eq!(ill.status.code(), Some(3));
+    let alerts: Value = serde_json::from_slice(&ill.stdout).expect("JSON");
+    let failed = &alerts[0];
+    assert_eq!((&failed["severity"], &failed["code"]), (&"error".into(), &"failed".into()));
+    assert_eq!((&failed["pool"], &failed["drive"]), (&"tank".into(), &"drive-1".into()));
+    let said = place.ok(&["status", "-x"]);
+    assert!(said.contains("error: drive-1 of pool 'tank' is failed"), "{said}");
+    assert!(said.contains("ashlar pool replace tank drive-1"), "{said}");
+    let daemon_gone = place.run(&["--socket", "/nowhere/ashlar.sock", "status", "--check"]);
+    assert_eq!(daemon_gone.status.code(), Some(1));
+}
+
+#[test]
+fn settings_are_got_as_they_are_set_and_the_history_says_who_has_set_them() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    place.ok(&["pool", "set", "tank", "recon-prio=7", "scrub-interval=off"]);
+    assert_eq!(place.ok(&["pool", "get", "tank", "recon-prio"]).trim(), "7");
+    let all = place.json(&["pool", "get", "tank"]);
+    assert_eq!((&all["recon-prio"], &all["scrub-interval"]), (&"7".into(), &"off".into()));
+    let said = place.refused(&["pool", "get", "tank", "colour"]);
+    assert!(said.contains("'colour' is not a setting"), "{said}");
+    place.create_pool("dozer", 3..6);
+    let history = place.json(&["pool", "history", "tank"]);
+    let commands: Vec<&str> = history
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| it["command"].as_str().expect("a command"))
+        .collect();
+    assert_eq!(commands, ["pool create", "pool set"]);
+}
+
+#[test]
+fn lists_are_printed_for_spreadsheets_and_as_yaml_too() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB", "--allow", "any"]);
+    let csv = place.ok(&["volume", "list", "--output", "csv"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].starts_with("name,pool,uuid,nsid,size_bytes"), "{csv}");
+    assert!(lines[1].starts_with("v0,tank,") && lines.len() == 2, "{csv}");
+    let yaml = place.ok(&["volume", "list", "--output", "yaml"]);
+    assert!(yaml.starts_with("- name: v0\n  pool: tank\n"), "{yaml}");
+    let rows = place.ok(&["iostat", "-v", "--output", "csv"]);
+    assert!(
+        rows.lines().next().expect("names").starts_with("interval_seconds,kind,name"),
+        "{rows}"
+    );
+    assert_eq!(rows.lines().filter(|row| row.contains(",drive,")).count(), 3, "{rows}");
+}
+
+#[test]
+fn a_pool_that_is_not_open_is_found_on_drives_that_are_named() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let drives = place.path("").display().to_string();
+    let find = format!(r#"{{"drives":["{drives}"]}}"#);
+    let (_, found) = asked(&place, "POST", "/importable-pools", &[], &find);
+    assert_eq!(found, Value::Array(Vec::new()), "it is open");
+    place.ok(&["pool", "export", "tank", "--yes"]);
+    let (head, found) = asked(&place, "POST", "/importable-pools", &[], &find);
+    assert_eq!((status(&head), &found[0]["name"]), ("200", &"tank".into()), "{found}");
+    assert_eq!(found[0]["drives"].as_array().map(Vec::len), Some(3), "{found}");
+    place.ok(&["pool", "import"]);
+}
