@@ -14,7 +14,7 @@ const io = (key: string, reads: Flow, writes: Flow = NO): Io => {
   const meanQueue = reads.meanQueue + writes.meanQueue
   const all = { ...flow(perSecond, perSecond > 0 ? (meanQueue / perSecond) * 1e6 : 0) }
   const [pool = '', name = ''] = key.split('/')
-  return { key, name, pool, reads, writes, trims: NO, all, inFlight: Math.round(meanQueue) }
+  return { key, name, pool, reads, writes, trims: NO, all, inFlight: Math.round(meanQueue), heldUp: 0 }
 }
 
 function picture(volumes: Io[], drives: Io[]): Picture {
@@ -102,6 +102,11 @@ describe('the narrowest place', () => {
     const some = picture([io('tank/a', flow(20_000, 1000)), io('tank/b', flow(100, 1000))], drives([500, 500, 500], 7000))
     const found = judge(figures({ picture: some })).findings.find((it) => it.stage === 'door')
     expect(found?.place).toBe('tank/a')
+  })
+
+  it('is a volume that waits for its limits', () => {
+    const some = picture([{ ...io('tank/a', flow(100, 100)), heldUp: 12 }], drives([100, 100, 100]))
+    expect(judge(figures({ picture: some })).narrowest).toMatchObject({ stage: 'door', place: 'tank/a' })
   })
 
   it('stays what it was while that is nearly as narrow', () => {

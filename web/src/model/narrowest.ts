@@ -79,6 +79,7 @@ function underLoad(figures: Figures, picture: Picture): Finding[] {
     ...allDrives(picture),
     ...inside(picture),
     ...flood(picture),
+    ...heldUp(picture),
     ...shallowHosts(picture, figures.hosts),
   ]
 }
@@ -223,6 +224,17 @@ function inside(picture: Picture): Finding[] {
       'by exclusion: the time of its processors is not measured',
     ],
     advice: 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.',
+  }]
+}
+
+function heldUp({ volumes }: Picture): Finding[] {
+  const most = volumes.reduce<Io | null>((one, it) => (it.heldUp > (one?.heldUp ?? 0) ? it : one), null)
+  if (!most || most.heldUp < 0.5) return []
+  return [{
+    stage: 'door', place: most.key, basis: 'measured', pressure: 0.7,
+    title: 'A volume waits for its limits',
+    evidence: [`${digits(most.heldUp)} commands held up at a time, on average`],
+    advice: 'That is what its limits are for. Raise them if it is to have more.',
   }]
 }
 
