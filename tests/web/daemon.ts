@@ -20,9 +20,14 @@ export class Daemon {
   url = ''
   #process: ChildProcess
 
-  constructor(readonly program: string) {
+  /** One that serves; or with `demo` one that has a pool already, and a host that keeps it busy. */
+  constructor(
+    readonly program: string,
+    readonly kind: 'serve' | 'demo' = 'serve',
+  ) {
     const log = openSync(join(this.place, 'log'), 'w')
-    const args = ['serve', '--state', join(this.place, 'state'), '--listen', '127.0.0.1:0', '--discovery', 'none', '--api-listen', '127.0.0.1:0']
+    const args = [kind, '--state', join(this.place, 'state'), '--listen', '127.0.0.1:0', '--discovery', 'none', '--api-listen', '127.0.0.1:0']
+    if (kind === 'demo') args.push('--seconds', '600')
     this.#process = spawn(program, args, { stdio: ['ignore', log, log] })
   }
 
@@ -38,11 +43,15 @@ export class Daemon {
         await new Promise((done) => setTimeout(done, 50))
       }
     }
-    const files = Array.from({ length: drives }, (_, at) => ['--drive', `file:${join(this.place, `${at}.img`)},size=256MiB,sparse=on`]).flat()
-    this.run('pool', 'create', 'tank', '--level', '5', ...files)
+    if (this.kind === 'serve') this.#createPool(drives)
     for (const role of ['viewer', 'operator', 'admin'] as const) this.tokens[role] = this.run('token', 'create', role, '--role', role).trim()
     this.url = `https://${JSON.parse(this.run('session', '--output', 'json')).addresses[0]}`
     return this
+  }
+
+  #createPool(drives: number): void {
+    const files = Array.from({ length: drives }, (_, at) => ['--drive', `file:${join(this.place, `${at}.img`)},size=256MiB,sparse=on`]).flat()
+    this.run('pool', 'create', 'tank', '--level', '5', ...files)
   }
 
   /** What a command prints. */

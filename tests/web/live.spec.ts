@@ -63,3 +63,17 @@ test('a daemon that is gone is said to be gone, and what is shown to be old', as
   await expect(page.locator('[data-readout="Health"]')).toContainText('Unknown')
   await page.context().close()
 })
+
+test('what hosts do is shown: rates, latencies, drives, and a verdict on the narrowest place', async ({ browser, daemon }) => {
+  const own = await new Daemon(daemon.program, 'demo').ready()
+  const page = await ownPage(browser, own, 'viewer')
+  await expect(page.getByRole('img', { name: /^Throughput.*read: now [1-9.]+[0-9.]* [KMG]iB\/s/ })).toBeVisible()
+  await expect(page.getByRole('img', { name: /^Latency.*write: now [0-9.]+ [µm]?s/ })).toBeVisible()
+  await page.getByRole('link', { name: 'Data path' }).click()
+  await expect(page.locator('[data-readout="Narrowest"]')).not.toContainText(/idle|measuring/)
+  await expect(page.getByRole('region', { name: 'Busiest volumes' })).toContainText('demo/checked')
+  await expect(page.getByRole('region', { name: 'Busiest drives' })).toContainText('demo/drive-')
+  await expect(page.locator('[data-stage=compress]')).toContainText(/[0-9] : 1/)
+  await page.context().close()
+  await own.stop()
+})

@@ -18,7 +18,7 @@ use axum::routing::get;
 /// What a page of the dashboard may do: run its own scripts, and ask where it came from.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-/// The page names the others by their content, so they never change; it is asked for each time.
+/// Assets are named by their content, so they never change; all else is asked for each time.
 const PAGE_CACHE: &str = "no-cache";
 const ASSET_CACHE: &str = "public, max-age=31536000, immutable";
 /// The file that `/` answers.
@@ -34,7 +34,7 @@ struct File {
 
 static FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/dashboard.rs"));
 
-/// The dashboard at `/`, and what it is made of below `/assets`.
+/// The dashboard at `/`, what it is made of below `/assets`, and the licences of its parts.
 pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     FILES.iter().fold(Router::new(), |router, file| {
         let path = if file.name == PAGE { "/".to_owned() } else { format!("/{}", file.name) };
@@ -100,7 +100,8 @@ impl File {
         if coding != Coding::Plain {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.word()));
         }
-        let cache = if self.name == PAGE { PAGE_CACHE } else { ASSET_CACHE };
+        let is_asset = self.name.starts_with("assets/");
+        let cache = if is_asset { ASSET_CACHE } else { PAGE_CACHE };
         let others = [
             (CONTENT_TYPE, self.content_type()),
             (CACHE_CONTROL, cache),
@@ -131,6 +132,7 @@ impl File {
             Some("js") => "text/javascript; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
+            Some("txt") => "text/plain; charset=utf-8",
             _ => "application/octet-stream",
         }
     }

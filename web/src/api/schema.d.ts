@@ -52,6 +52,16 @@ export interface components {
              */
             time: string;
         };
+        /** @description What is to change of a policy. */
+        ChangePolicy: {
+            /** @description Its limits. */
+            limits?: components["schemas"]["SetLimits"];
+            /**
+             * Format: int32
+             * @description From 1 to 1000.
+             */
+            weight?: number | null;
+        };
         /** @description What is to change of an operator's choices for a pool. */
         ChangePool: {
             /** @description Whether drives are told of space as it becomes free. */
@@ -131,6 +141,23 @@ export interface components {
             size_bytes?: number | null;
             /** @description Whether hosts may not write; what a host has set by Namespace Write Protection, too. */
             write_protected?: boolean | null;
+        };
+        /** @description Which policy is to count for volumes of which nothing is said. */
+        ChooseDefaultPolicy: {
+            /** @description Its name. Null, or not there: none is. */
+            policy?: string | null;
+        };
+        /** @description A policy to be made. */
+        CreatePolicy: {
+            /** @description How much its volumes may take at most. */
+            limits?: components["schemas"]["SetLimits"];
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int32
+             * @description From 1 to 1000; 100 if not given.
+             */
+            weight?: number | null;
         };
         /** @description A pool to be made. */
         CreatePool: {
@@ -625,6 +652,16 @@ export interface components {
              * @description Logical over stored data. Null: nothing is stored.
              */
             compression_ratio?: number | null;
+            /**
+             * Format: int64
+             * @description Commands that have waited for them.
+             */
+            delayed_operations: number;
+            /**
+             * Format: double
+             * @description How long those have waited, all together.
+             */
+            delayed_seconds: number;
             /** @description Its name. */
             name: string;
             /**
@@ -640,6 +677,11 @@ export interface components {
             trims: components["schemas"]["IoCounts"];
             /** @description Its identity. */
             uuid: string;
+            /**
+             * Format: int64
+             * @description Commands that wait for the limits of its policy.
+             */
+            waiting_operations: number;
             /** @description Write. */
             writes: components["schemas"]["IoCounts"];
         };
@@ -1283,6 +1325,79 @@ export interface components {
             left_bytes: number;
             obstacle?: components["schemas"]["Obstacle"] | null;
         };
+        /** @description Limits. Null: there is none. */
+        QosLimits: {
+            /**
+             * Format: double
+             * @description For how long a volume that was idle may save up what it did not take.
+             */
+            burst_seconds: number;
+            /**
+             * Format: int64
+             * @description Bytes per second, read and written together.
+             */
+            bytes_per_second_max?: number | null;
+            /**
+             * Format: int64
+             * @description Commands per second, reads and writes together.
+             */
+            iops_max?: number | null;
+            /**
+             * Format: int64
+             * @description Commands per second for each GiB of the volume's size. Where there is `iops_max` too, the
+             *     lower one counts.
+             */
+            iops_per_gib?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes read per second.
+             */
+            read_bytes_per_second_max?: number | null;
+            /**
+             * Format: int64
+             * @description Reads per second.
+             */
+            read_iops_max?: number | null;
+            /**
+             * Format: int64
+             * @description The same of reads.
+             */
+            read_iops_per_gib?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes written per second.
+             */
+            write_bytes_per_second_max?: number | null;
+            /**
+             * Format: int64
+             * @description Writes per second.
+             */
+            write_iops_max?: number | null;
+            /**
+             * Format: int64
+             * @description The same of writes.
+             */
+            write_iops_per_gib?: number | null;
+        };
+        /** @description A policy of a pool. */
+        QosPolicy: {
+            /** @description It counts for volumes of which nothing is said. */
+            default: boolean;
+            /** @description How much its volumes may take at most. */
+            limits: components["schemas"]["QosLimits"];
+            /** @description Its name. */
+            name: string;
+            /** @description Its pool. */
+            pool: string;
+            /** @description The volumes that it counts for. */
+            volumes: string[];
+            /**
+             * Format: int32
+             * @description The part of its volumes where volumes want more than the pool can do: twice the weight is
+             *     twice the part.
+             */
+            weight: number;
+        };
         /** @description A drive of a pool, to be removed once what lives on it is on others. */
         RemoveDrive: {
             /** @description Let it stay instead, if it is being removed. */
@@ -1428,6 +1543,59 @@ export interface components {
              * @description So many bytes.
              */
             formatted_bytes?: number | null;
+        };
+        /** @description Limits to be set. 0 is no limit; what is left out stays, or is none of a new policy. */
+        SetLimits: {
+            /**
+             * Format: double
+             * @description From 0.01 to 3600, in steps of a millisecond; 0.1 of a new policy.
+             */
+            burst_seconds?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes per second, read and written together: at least 1048576.
+             */
+            bytes_per_second_max?: number | null;
+            /**
+             * Format: int64
+             * @description Commands per second, reads and writes together: at least 10.
+             */
+            iops_max?: number | null;
+            /**
+             * Format: int64
+             * @description Commands per second for each GiB of the volume's size; of a small volume at least 10.
+             */
+            iops_per_gib?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes read per second: at least 1048576.
+             */
+            read_bytes_per_second_max?: number | null;
+            /**
+             * Format: int64
+             * @description Reads per second: at least 10.
+             */
+            read_iops_max?: number | null;
+            /**
+             * Format: int64
+             * @description The same of reads.
+             */
+            read_iops_per_gib?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes written per second: at least 1048576.
+             */
+            write_bytes_per_second_max?: number | null;
+            /**
+             * Format: int64
+             * @description Writes per second: at least 10.
+             */
+            write_iops_max?: number | null;
+            /**
+             * Format: int64
+             * @description The same of writes.
+             */
+            write_iops_per_gib?: number | null;
         };
         /**
          * @description How bad an event is.
@@ -1683,6 +1851,8 @@ export interface components {
             physical_used_bytes: number;
             /** @description Its pool. */
             pool: string;
+            /** @description What it may take of its pool. */
+            qos: components["schemas"]["VolumeQos"];
             /**
              * Format: int64
              * @description The size that hosts see.
@@ -1697,6 +1867,43 @@ export interface components {
              * @description The rest of its size: it was never written, was trimmed or is zeros, and takes no room.
              */
             zero_bytes: number;
+        };
+        /**
+         * @description What counts for a volume, and what its limits have held up since the daemon started or the pool
+         *     was opened.
+         */
+        VolumeQos: {
+            /**
+             * Format: int64
+             * @description Commands that have waited for its limits.
+             */
+            delayed_operations: number;
+            /**
+             * Format: double
+             * @description How long they have waited, all together.
+             */
+            delayed_seconds: number;
+            /** @description How much it may take at most. */
+            limits: components["schemas"]["QosLimits"];
+            /** @description The name of its policy. Null: it has one of its own, or none. */
+            policy?: string | null;
+            /**
+             * @description Where it has that from: `named` or `unlimited`, as somebody said of the volume; `own`, a
+             *     policy of its own; `pool`, the default of its pool; or `none`: nobody has said anything.
+             */
+            source: string;
+            /** @description Commands wait for its limits now. */
+            throttled: boolean;
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            waiting_operations: number;
+            /**
+             * Format: int32
+             * @description Its part where volumes want more than the pool can do.
+             */
+            weight: number;
         };
     };
     responses: never;

@@ -3,7 +3,7 @@
 // Figures come by the stream `/live`, or where there is no place in it by asking as often.
 // While nobody looks at the tab nothing is asked, so that an idle daemon stays idle.
 import { ApiError, type Event, type Host, type IoStat, type Job, type Message, type Status, follow, get } from '../api/client'
-import { type Verdict, judge } from '../model/narrowest'
+import { type Verdict, judge, steady } from '../model/narrowest'
 import { type Picture, type Reading, type StoreRates, picture, storeRates } from '../model/rates'
 import { Ring } from '../model/ring'
 
@@ -15,8 +15,6 @@ const NO_STREAM = ['unknown_path', 'too_many_followers']
 /** Hosts come and go seldom. */
 const SLOW_MS = 10_000
 const RETRY_MS = 3000
-/** Rates of the store are of as long a time as those of volumes and drives. */
-const SPAN_MIN_SECONDS = 1.8
 const EVENTS_MAX = 2000
 /** Volumes and drives whose history is kept. */
 const HISTORIES_MAX = 1200
@@ -50,32 +48,25 @@ class Live {
   problem = $state<ApiError | null>(null)
   /** Grows with each point of the histories: whoever draws one reads it. */
   tick = $state(0)
-  verdict: Verdict = $derived(
-    judge({ picture: this.picture, stores: this.stores, pools: this.status?.pools ?? [], hosts: this.hosts }),
-  )
+  verdict = $state.raw<Verdict>({ state: 'unknown', narrowest: null, findings: [] })
 
   readonly total = new Ring(SERIES_COUNT)
   readonly #histories = new Map<string, Ring>()
   #iostat: IoStat | null = null
   #reading: Reading | null = null
-  #ending: AbortController | null = null
   #awake: AbortController | null = null
   /** Called when the daemon does not take the token any more. */
   onrefused = () => {}
 
   start(): void {
     this.stop()
-    this.#ending = new AbortController()
     document.addEventListener('visibilitychange', this.#look)
     this.#look()
-    void this.#followEvents(this.#ending.signal)
   }
 
   stop(): void {
     document.removeEventListener('visibilitychange', this.#look)
-    this.#ending?.abort()
-    this.#awake?.abort()
-    this.#ending = this.#awake = this.#iostat = this.#reading = null
+    this.#sleep()
     this.#histories.clear()
     this.status = this.picture = null
     this.events = this.hosts = this.jobs = []
@@ -95,13 +86,22 @@ class Live {
 
   #look = () => {
     if (document.hidden) {
-      this.#awake?.abort()
-      this.#awake = null
+      this.#sleep()
     } else if (!this.#awake) {
       this.#awake = new AbortController()
       void this.#watch(this.#awake.signal)
+      void this.#followEvents(this.#awake.signal)
       void this.#repeat(() => this.#getHosts(), SLOW_MS, this.#awake.signal)
     }
+  }
+
+  /** Lets go of all streams, of which a browser has few for one address. What comes later is not
+   * compared with what was before. */
+  #sleep(): void {
+    this.#awake?.abort()
+    this.#awake = this.#iostat = this.#reading = null
+    const now = Date.now() / 1000
+    for (const ring of [this.total, ...this.#histories.values()]) if (ring.length > 0) ring.push(now, [])
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -156,27 +156,22 @@ class Live {
     this.hosts = await get<Host[]>('/hosts')
   }
 
+  /** Each look has the status first. Both have one clock, that of the daemon: when an answer arrives
+   * says more of the browser than of them. */
   #setIoStat(now: IoStat): void {
-    const before = this.#iostat
+    const [before, earlier] = [this.#iostat, this.#reading]
+    const reading = { seconds: now.uptime_seconds, pools: this.status?.pools ?? [] }
     this.#iostat = now
+    this.#reading = reading
+    this.picture = before && picture(before, now)
+    this.stores = this.picture && earlier ? storeRates(earlier, reading) : []
+    const figures = { picture: this.picture, stores: this.stores, pools: reading.pools, hosts: this.hosts }
+    this.verdict = steady(this.verdict.narrowest, judge(figures))
     if (!before) return
-    this.picture = picture(before, now)
     this.#remember(Date.now() / 1000)
   }
 
   #setStatus(now: Status): void {
-    // The daemon tells its uptime in whole seconds only: the moment of the answer is nearer.
-    const reading = { seconds: performance.now() / 1000, pools: now.pools }
-    const before = this.#reading
-    if (before && this.status?.pid === now.pid) {
-      if (reading.seconds - before.seconds >= SPAN_MIN_SECONDS) {
-        this.stores = storeRates(before, reading)
-        this.#reading = reading
-      }
-    } else {
-      this.stores = []
-      this.#reading = reading
-    }
     this.status = now
     this.connection = 'live'
     this.problem = null
@@ -199,8 +194,7 @@ class Live {
   async #followEvents(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const known = await get<Event[]>(`/events?limit=${EVENTS_MAX / 2}`)
-        this.events = known.reverse()
+        if (this.events.length === 0) this.events = (await get<Event[]>(`/events?limit=${EVENTS_MAX / 2}`)).reverse()
         const last = this.events[0]?.seq ?? 0
         for await (const message of follow(`/events/stream?after=${last}`, signal)) this.#addEvent(JSON.parse(message.data))
       } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Host, Pool } from '../api/client'
-import { type Figures, driveShare, judge } from './narrowest'
+import { type Figures, driveShare, judge, steady } from './narrowest'
 import type { Flow, Io, Picture, StoreRates } from './rates'
 
 const flow = (perSecond: number, meanUs: number): Flow => ({
@@ -14,7 +14,7 @@ const io = (key: string, reads: Flow, writes: Flow = NO): Io => {
   const meanQueue = reads.meanQueue + writes.meanQueue
   const all = { ...flow(perSecond, perSecond > 0 ? (meanQueue / perSecond) * 1e6 : 0) }
   const [pool = '', name = ''] = key.split('/')
-  return { key, name, pool, reads, writes, trims: NO, all, inFlight: Math.round(meanQueue) }
+  return { key, name, pool, reads, writes, trims: NO, all, inFlight: Math.round(meanQueue), heldUp: 0 }
 }
 
 function picture(volumes: Io[], drives: Io[]): Picture {
@@ -102,6 +102,19 @@ describe('the narrowest place', () => {
     const some = picture([io('tank/a', flow(20_000, 1000)), io('tank/b', flow(100, 1000))], drives([500, 500, 500], 7000))
     const found = judge(figures({ picture: some })).findings.find((it) => it.stage === 'door')
     expect(found?.place).toBe('tank/a')
+  })
+
+  it('is a volume that waits for its limits', () => {
+    const some = picture([{ ...io('tank/a', flow(100, 100)), heldUp: 12 }], drives([100, 100, 100]))
+    expect(judge(figures({ picture: some })).narrowest).toMatchObject({ stage: 'door', place: 'tank/a' })
+  })
+
+  it('stays what it was while that is nearly as narrow', () => {
+    const now = judge(figures({ picture: picture([io('tank/v0', flow(10_000, 2000))], drives([1000, 1000, 1000], 5000)) }))
+    const [first, second] = now.findings
+    expect(steady({ ...second! }, { ...now, findings: [first!, { ...second!, pressure: first!.pressure * 0.8 }] }).narrowest?.stage).toBe(second!.stage)
+    expect(steady({ ...second! }, { ...now, findings: [first!, { ...second!, pressure: first!.pressure * 0.5 }] }).narrowest).toBe(first)
+    expect(steady(null, now)).toBe(now)
   })
 
   it('needs the figures of drives to tell their share', () => {

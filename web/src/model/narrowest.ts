@@ -39,6 +39,8 @@ export interface Verdict {
 const IDLE_PER_SECOND = 5
 /** From this pressure on a place counts as narrow. */
 const NARROW = 0.3
+/** So near to the narrowest, a place that was it before stays it. */
+const STEADY_SHARE = 0.7
 /** Shares from which on something is worth saying. */
 const RECONSTRUCTED_SHARE = 0.05
 const MOVED_SHARE = 0.5
@@ -63,6 +65,13 @@ export function judge(figures: Figures): Verdict {
   return { state: isIdle ? 'idle' : 'wide', narrowest: null, findings }
 }
 
+/** A place that was the narrowest stays it while it is nearly so: figures of two seconds jump. */
+export function steady(before: Finding | null, now: Verdict): Verdict {
+  const same = before && now.findings.find((it) => it.stage === before.stage && it.place === before.place)
+  const least = Math.max(NARROW, STEADY_SHARE * (now.narrowest?.pressure ?? 0))
+  return now.narrowest && same && same.pressure >= least ? { ...now, narrowest: same } : now
+}
+
 function underLoad(figures: Figures, picture: Picture): Finding[] {
   return [
     ...figures.stores.flatMap((store) => storeFindings(store, figures.pools)),
@@ -70,6 +79,7 @@ function underLoad(figures: Figures, picture: Picture): Finding[] {
     ...allDrives(picture),
     ...inside(picture),
     ...flood(picture),
+    ...heldUp(picture),
     ...shallowHosts(picture, figures.hosts),
   ]
 }
@@ -214,6 +224,17 @@ function inside(picture: Picture): Finding[] {
       'by exclusion: the time of its processors is not measured',
     ],
     advice: 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.',
+  }]
+}
+
+function heldUp({ volumes }: Picture): Finding[] {
+  const most = volumes.reduce<Io | null>((one, it) => (it.heldUp > (one?.heldUp ?? 0) ? it : one), null)
+  if (!most || most.heldUp < 0.5) return []
+  return [{
+    stage: 'door', place: most.key, basis: 'measured', pressure: 0.7,
+    title: 'A volume waits for its limits',
+    evidence: [`${digits(most.heldUp)} commands held up at a time, on average`],
+    advice: 'That is what its limits are for. Raise them if it is to have more.',
   }]
 }
 

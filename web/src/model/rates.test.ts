@@ -11,7 +11,7 @@ const stat = (uptime: number, reads = none, instance = 'a'): IoStat =>
   ({
     instance, uptime_seconds: uptime, pools: [], drives: [],
     volumes: [{ uuid: 'u', name: 'v0', pool: 'tank', compression_ratio: null, operations_in_flight: 3, reads, writes: none, trims: none }],
-  }) as IoStat
+  }) as unknown as IoStat
 
 describe('histograms', () => {
   it('have buckets of one microsecond, and from 128 on of a 64th of the octave', () => {

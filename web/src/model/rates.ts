@@ -30,6 +30,8 @@ export interface Io {
   /** All kinds together. */
   all: Flow
   inFlight: number
+  /** How many waited for the limits of a volume at a time, on average. */
+  heldUp: number
 }
 
 /** What happened in a pool, each by the second. */
@@ -139,7 +141,7 @@ function flow(part: Part, seconds: number): Flow {
   }
 }
 
-type Counted = Pick<IoStat['volumes'][number], 'uuid' | 'name' | 'pool' | 'reads' | 'writes' | 'trims' | 'operations_in_flight'>
+type Counted = Pick<IoStat['volumes'][number], 'uuid' | 'name' | 'pool' | 'reads' | 'writes' | 'trims' | 'operations_in_flight'> & { delayed_seconds?: number }
 type Parts = Record<'reads' | 'writes' | 'trims', Part>
 
 /** By pool and identity: a drive that moves to another pool is another one. */
@@ -166,6 +168,7 @@ function ios(before: Counted[], after: Counted[], seconds: number): { all: Io[];
       trims: flow(trims, seconds),
       all: flow(sum([reads, writes, trims]), seconds),
       inFlight: it.operations_in_flight,
+      heldUp: Math.max(0, (it.delayed_seconds ?? 0) - (was.delayed_seconds ?? 0)) / seconds,
     })
   }
   return { all, parts }
