@@ -5,7 +5,8 @@
 # PORT  the target, and its discovery service
 # NQN   the subsystem (default: the first that discovery names)
 #
-# The host's steps: `limit` to LIMIT commands per second, `lift`.
+# The host's steps: `limit` to LIMIT commands per second, `lift`. A burst of a second makes up for
+# what a busy machine is late.
 . lib.sh
 LIMIT=${LIMIT:-100}
 SECOND_HOSTID=5f0c6a1e-7d44-4a0b-8a55-2f6b1c9d7e10
@@ -20,9 +21,9 @@ has_two_paths() { [ "$(paths)" -ge 2 ]; }
 iops_of() {
     local load ios_before began
     fio --name=load --filename="$DEV" --ioengine=libaio --direct=1 --rw=randread --bs=4k \
-        --iodepth=32 --time_based --runtime=$(($1 + 3)) >/tmp/load.out 2>&1 &
+        --iodepth=32 --time_based --runtime=$(($1 + 5)) >/tmp/load.out 2>&1 &
     load=$!
-    sleep 2
+    sleep 4
     ios_before=$(ios) began=$(hundredths)
     sleep "$1"
     echo $((($(ios) - ios_before) * 100 / ($(hundredths) - began)))
