@@ -87,15 +87,17 @@ pub fn measure(program: &Program) -> anyhow::Result<OfMap> {
         memory_bytes: MAP_MEMORY.0,
         index_bytes,
         start_seconds: start.as_secs_f64(),
-        map_bytes: daemon
-            .pool(POOL)?
-            .of_space(|space| space.map_memory_bytes)
-            .context("the pool is not open")?,
+        map_bytes: map_memory_bytes(&daemon)?,
         resident_bytes,
         resident_most_bytes: daemon.resident_most_bytes()?,
         reads_per_second: READS as f64 / took.as_secs_f64(),
         pages_per_read: map_pages_read / READS as f64,
     })
+}
+
+fn map_memory_bytes(daemon: &Daemon) -> anyhow::Result<u64> {
+    let pool = daemon.pool(POOL)?;
+    pool.of_space(|space| space.map_memory_bytes).context("the pool is not open")
 }
 
 /// Opens the pool in this process, and writes an index of all of its volume. Returns what lives in

@@ -1,4 +1,5 @@
-//! What is not well now, worst first. Pure: it reads what pools say of themselves, and owns nothing.
+//! What is not well now, worst first. Pure: it reads what pools say of themselves, and owns
+//! nothing.
 //!
 //! Events tell when it began and when it was over; whoever asks later, or each minute by a script,
 //! asks here.

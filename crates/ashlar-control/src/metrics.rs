@@ -1,7 +1,7 @@
 //! What a monitor scrapes: the figures of the node as OpenMetrics.
 //!
-//! 1. It is made of what the API answers anyway, at the moment somebody asks: between two scrapes it
-//!    costs nothing, and nothing of it is on the way of data.
+//! 1. It is made of what the API answers anyway, at the moment somebody asks: between two scrapes
+//!    it costs nothing, and nothing of it is on the way of data.
 //! 2. How many series there are is bounded by what an operator has made: pools, volumes, drives,
 //!    threads; and by the hosts that are connected. Nothing that a host may choose makes more.
 //! 3. A name that has been given out does not change. Names and units are as Prometheus asks for

@@ -1,7 +1,8 @@
 //! How an answer is printed: for people, or for programs in the form that they read.
 //!
-//! Every form has the same names. In CSV an object is a line: what is inside of it gets the names on
-//! the way to it with dots between them, and a list becomes its parts with semicolons between them.
+//! Every form has the same names. In CSV an object is a line: what is inside of it gets the names
+//! on the way to it with dots between them, and a list becomes its parts with semicolons between
+//! them.
 
 use anyhow::Context;
 use clap::ValueEnum;

@@ -1,7 +1,7 @@
 //! Which version of a pool or a volume a client has seen: its entity tag (RFC 9110, section 8.8.3).
 //!
-//! It covers what people choose, not what goes on: figures that change by themselves would make each
-//! look another version.
+//! It covers what people choose, not what goes on: figures that change by themselves would make
+//! each look another version.
 
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue};

@@ -60,13 +60,7 @@ async fn serve(
     };
     let named: Vec<(&str, &str)> = params.iter().collect();
     if let Err(refusal) = caller.check(operation) {
-        let response = refusal.into_response();
-        if operation.is_change() {
-            // What was to be done by whoever may not is of no account, and may be long.
-            let deed = deed(operation, &named, &Bytes::new(), &caller);
-            api.watcher.tell_change(deed.answered(&response));
-        }
-        return response;
+        return forbidden(operation, &api, &named, &caller, refusal);
     }
     if let Err(refusal) = check_query(operation, &request) {
         return refusal.into_response();
@@ -84,16 +78,27 @@ async fn serve(
     if !operation.is_change() {
         return next.run(request).await;
     }
-    let deed = deed(operation, &named, &body, &caller);
-    let key = match operation.is_idempotent().then(|| Key::of(request.headers(), &caller)) {
-        Some(Err(refusal)) => return refusal.into_response(),
-        Some(Ok(key)) => key,
-        None => None,
-    };
-    let said = blake3::Hasher::new().update(operation.id.as_bytes()).update(&body).finalize();
-    let named = named.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned())).collect();
-    let asked = Asked { named, deed, request, key: key.map(|key| (key, said)) };
-    changed(api, asked, next).await
+    match Asked::new(operation, &named, &caller, request, &body) {
+        Ok(asked) => changed(api, asked, next).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// What whoever may not ask for that is answered. A change is written down without its body: what
+/// was to be done is of no account, and may be long.
+fn forbidden(
+    operation: &Operation,
+    api: &Api,
+    named: &[(&str, &str)],
+    caller: &Caller,
+    refusal: ApiError,
+) -> Response {
+    let response = refusal.into_response();
+    if operation.is_change() {
+        let deed = deed(operation, named, &Bytes::new(), caller);
+        api.watcher.tell_change(deed.answered(&response));
+    }
+    response
 }
 
 /// A change that is asked for.
@@ -104,6 +109,27 @@ struct Asked {
     request: Request,
     /// The client's key, and a hash of what it asks for with that.
     key: Option<(Key, Hash)>,
+}
+
+impl Asked {
+    /// # Errors
+    /// When its key is none.
+    fn new(
+        operation: &Operation,
+        named: &[(&str, &str)],
+        caller: &Caller,
+        request: Request,
+        body: &Bytes,
+    ) -> Result<Self, ApiError> {
+        let key = match operation.is_idempotent() {
+            true => Key::of(request.headers(), caller)?,
+            false => None,
+        };
+        let said = blake3::Hasher::new().update(operation.id.as_bytes()).update(body).finalize();
+        let deed = deed(operation, named, body, caller);
+        let named = named.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned())).collect();
+        Ok(Asked { named, deed, request, key: key.map(|key| (key, said)) })
+    }
 }
 
 /// What comes of a change. A client that goes meanwhile takes nothing back: what it has asked for

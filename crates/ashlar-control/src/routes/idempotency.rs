@@ -5,8 +5,8 @@
 //! 1. Requests of one key are done one after the other, and only until one has succeeded: what was
 //!    refused may be tried again.
 //! 2. Keys are of their client: nobody reads the answers of others.
-//! 3. What is kept is bounded. Keys do not outlive the daemon: what was made then says so itself, as
-//!    `volume_exists`.
+//! 3. What is kept is bounded. Keys do not outlive the daemon: what was made then says so itself,
+//!    as `volume_exists`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

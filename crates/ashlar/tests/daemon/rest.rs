@@ -1,5 +1,5 @@
-//! What every client of the API may rely on, whatever it asks for: pages, versions, keys of requests
-//! that may be sent again, jobs and what can be watched.
+//! What every client of the API may rely on, whatever it asks for: pages, versions, keys of
+//! requests that may be sent again, jobs and what can be watched.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
