@@ -39,6 +39,24 @@ export interface components {
             /** @description Hosts' writes would go on, and all that lived on it would be restored on others. */
             survives: boolean;
         };
+        /** @description Something that is not well, for as long as it is not. */
+        Alert: {
+            /**
+             * @description A word that does not change: the state of the pool or drive, the `kind` of what the drive
+             *     warns of, `spare_refused`, `state_not_written` or `reserve_released`.
+             */
+            code: string;
+            /** @description The drive that it is about, by its name within the pool. */
+            drive?: string | null;
+            /** @description For people: what to do. Null: nothing, or the message says it. */
+            hint?: string | null;
+            /** @description For people: what, and why. */
+            message: string;
+            /** @description The pool that it is about. Null: the daemon. */
+            pool?: string | null;
+            /** @description How bad it is. */
+            severity: components["schemas"]["Severity"];
+        };
         /** @description A change that somebody has asked for, as the audit log keeps it. */
         AuditEntry: components["schemas"]["Deed"] & {
             /**
@@ -134,6 +152,11 @@ export interface components {
             compression?: string | null;
             /** @description Its new name. */
             name?: string | null;
+            /**
+             * @description The policy of its pool that counts for it; `none`: it is not limited; `default`: what counts
+             *     for volumes of which nothing is said.
+             */
+            qos?: string | null;
             /**
              * Format: int64
              * @description Its new size.
@@ -464,10 +487,22 @@ export interface components {
             /** @description Also if data cannot be read without it. */
             force?: boolean;
         };
+        /** @description Where pools are looked for. */
+        FindPools: {
+            /** @description Drives, and directories with drives. Empty: all block devices of the machine. */
+            drives?: string[];
+        };
         /** @description Something that has happened. */
         Happening: {
+            /** @description Where the host's connection comes from. */
+            address?: string | null;
             /** @description Why, where that is known: the end of the message on its own. */
             cause?: string | null;
+            /**
+             * Format: int32
+             * @description The host's controller.
+             */
+            controller_id?: number | null;
             /**
              * Format: int32
              * @description Part of a rebuild, an evacuation or a rebalance that is done.
@@ -503,6 +538,14 @@ export interface components {
             pid?: number | null;
             /** @description The pool's name. */
             pool?: string | null;
+            /**
+             * @description Why it has ended, for programs: one of `host_disconnected`, `keep_alive_expired`,
+             *     `connection_lost`, `host_terminated`, `digest_error`, `protocol_error`, `transfer_timeout`,
+             *     `send_failed`, `connect_unfinished` and `daemon_stopping`; null otherwise.
+             */
+            reason?: string | null;
+            /** @description The receiver of events, by its name, that the event is about. */
+            receiver?: string | null;
             /** @description What came of it: `done` or `refused`. */
             result?: string | null;
             /** @description How bad it is. */
@@ -559,6 +602,24 @@ export interface components {
              *     tells which.
              */
             pool?: string | null;
+        };
+        /** @description A pool that `pool import` may open. */
+        ImportablePool: {
+            /** @description Its drives that were found, by their places. */
+            drives: string[];
+            /**
+             * Format: int32
+             * @description Members that it had when it was made; drives may have come and gone since.
+             */
+            drives_made_with: number;
+            /** @description 0, 1, 1x3, 5, 6, 7.3 or N+M. */
+            level: string;
+            /** @description Its name. */
+            name: string;
+            /** @description What damaged drives hold that were found, and why others could not be read. */
+            notes: string[];
+            /** @description Its identity. */
+            uuid: string;
         };
         /**
          * @description Operations of one kind that have ended. Of two answers the differences are what came between;
@@ -1398,6 +1459,45 @@ export interface components {
              */
             weight: number;
         };
+        /** @description Somebody who is told of events. */
+        Receiver: {
+            /** @description Where events go: a URL, or addresses of mail. */
+            address: string;
+            /**
+             * Format: date-time
+             * @description When it has taken an event last, since the daemon was started: RFC 3339, UTC.
+             */
+            delivered_at?: string | null;
+            /**
+             * Format: int64
+             * @description The number of the last event that needs not be sent any more.
+             */
+            delivered_seq: number;
+            /**
+             * Format: int64
+             * @description Events that it has not taken and will not be sent any more, since the daemon was started.
+             */
+            dropped_events: number;
+            /** @description `webhook` or `mail`. */
+            kind: string;
+            /** @description Only events of these kinds are sent; empty: of all. */
+            kinds: string[];
+            /** @description Its name in the configuration; `mail` for mail. */
+            name: string;
+            /** @description Why the last attempt has failed; null if it has not. */
+            problem?: string | null;
+            /** @description Events that are at least as bad are sent. */
+            severity: components["schemas"]["Severity"];
+            /** @description `ready`, or `failing` since the last attempt. */
+            states: string[];
+        };
+        /** @description What has come of a test. */
+        ReceiverTest: {
+            /** @description What it has answered, for people. */
+            answer: string;
+            /** @description The receiver. */
+            name: string;
+        };
         /** @description A drive of a pool, to be removed once what lives on it is on others. */
         RemoveDrive: {
             /** @description Let it stay instead, if it is being removed. */
@@ -1628,6 +1728,8 @@ export interface components {
         };
         /** @description Everything at a glance. */
         Status: {
+            /** @description What is not well now, the worst first. Empty: all is well. */
+            alerts: components["schemas"]["Alert"][];
             /**
              * Format: int64
              * @description Controllers that hosts have made since the daemon started.
