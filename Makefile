@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test web web-check web-types web-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test metrics-test web web-check web-types web-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -97,6 +97,10 @@ package-test: program ## the package in a clean Debian with systemd, in QEMU: in
 
 api-test: program ## the API as others' tools meet it: its document, schemathesis, a generated client
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/api/run
+
+metrics-test: program ## the metrics as a real Prometheus meets them, and the rules that come with them
+	@scripts/setup metrics
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/metrics/run
 
 web: ## the dashboard, in web/dist: its sources checked, tested and built
 	scripts/web build

@@ -9,14 +9,13 @@ use ashlar_block::printable;
 use crate::events::kinds::{
     hint_of_drive_state, hint_of_pool_state, severity_of_drive_state, severity_of_pool_state,
 };
-use crate::node_api::Warning;
 use crate::types::{Alert, Pool, PoolDrive, Severity};
 
 #[cfg(test)]
 mod tests;
 
 /// What is not well with these pools, and with a daemon that warns of that.
-pub fn alerts(pools: &[Pool], warnings: &[Warning]) -> Vec<Alert> {
+pub(crate) fn alerts(pools: &[Pool], warnings: &[String]) -> Vec<Alert> {
     let mut all: Vec<Alert> = warnings.iter().map(of_daemon).collect();
     all.extend(pools.iter().flat_map(of_pool));
     // What is said of one severity keeps its order: a pool before its drives.
@@ -24,13 +23,13 @@ pub fn alerts(pools: &[Pool], warnings: &[Warning]) -> Vec<Alert> {
     all
 }
 
-fn of_daemon(warning: &Warning) -> Alert {
+fn of_daemon(warning: &String) -> Alert {
     Alert {
         severity: Severity::Warning,
-        code: "state_not_written".to_owned(),
+        code: "daemon_warning".to_owned(),
         pool: None,
         drive: None,
-        message: warning.message.clone(),
+        message: warning.clone(),
         hint: None,
     }
 }

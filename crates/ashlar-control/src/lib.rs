@@ -33,7 +33,6 @@ pub mod types;
 mod watch;
 
 pub use access::{Accounts, Role, Vault, VaultError};
-pub use alerts::alerts;
 pub use audit::AuditLog;
 pub use consent::{CONFIRM, Consent};
 pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};

@@ -77,7 +77,7 @@ pub struct Warning {
 /// A node, as far as the API needs it. Each method ends once what it says is done and durable.
 /// Those that take a [`Consent`] refuse without it what `consent.rs` says.
 pub trait NodeApi: QosApi + Send + Sync + 'static {
-    /// Everything at a glance.
+    /// Everything at a glance, but for `alerts`, which the API makes of it.
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.
     fn hosts(&self) -> Answer<'_, Vec<Host>>;

@@ -43,7 +43,7 @@ export interface components {
         Alert: {
             /**
              * @description A word that does not change: the state of the pool or drive, the `kind` of what the drive
-             *     warns of, `spare_refused`, `state_not_written` or `reserve_released`.
+             *     warns of, `spare_refused`, `reserve_released` or `daemon_warning`.
              */
             code: string;
             /** @description The drive that it is about, by its name within the pool. */

@@ -81,7 +81,7 @@ fn with_kind(labels: &Labels, kind: &str) -> Labels {
 /// The fine buckets in the coarse ones. One of the fine that a bound lies in counts as below it: it
 /// is wrong by a 64th at most.
 pub(super) fn buckets(counts: &IoCounts) -> Vec<(f64, u64)> {
-    let bounds = BOUNDS_US.iter().map(|bound| *bound as f64 / 1e6).chain([f64::MAX]);
+    let bounds = BOUNDS_US.iter().map(|bound| *bound as f64 / 1e6).chain([f64::INFINITY]);
     let mut buckets: Vec<(f64, u64)> = bounds.map(|bound| (bound, 0)).collect();
     for [from_us, operations] in &counts.buckets {
         let at = BOUNDS_US.partition_point(|bound| bound <= from_us);

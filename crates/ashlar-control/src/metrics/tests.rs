@@ -117,7 +117,7 @@ fn a_scrape_has_every_figure_with_its_labels() {
 fn a_histogram_counts_each_operation_once_below_the_bounds_that_it_is_below() {
     let text = snapshot().text();
     let bucket = |le: &str| {
-        let labels = format!(r#"pool="tank",volume="v0",operation="read""#);
+        let labels = r#"pool="tank",volume="v0",operation="read""#;
         let name = format!(r#"ashlar_volume_latency_seconds_bucket{{le="{le}",{labels}}} "#);
         let line = text.lines().find_map(|line| line.strip_prefix(&*name));
         line.unwrap_or_else(|| panic!("{name} is not in\n{text}")).to_owned()

@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 
 use super::Node;
 use super::events::too_many;
+use super::node::whole_status;
 use crate::error::{ApiError, ErrorCode};
 use crate::jobs::jobs;
 use crate::log::Follower;
@@ -58,28 +59,31 @@ enum Look {
 
 /// The newest look at each topic.
 #[derive(Default)]
-pub(crate) struct Looks([Mutex<Option<(Instant, Arc<str>)>>; TOPICS.len()]);
+pub(crate) struct Looks([Mutex<Option<Newest>>; TOPICS.len()]);
+
+/// A look: when it was taken, and what is answered.
+type Newest = (Instant, Arc<str>);
 
 impl Looks {
     /// The newest look at it, which is taken if there is none that is new enough. None: the node
     /// does not answer.
-    async fn at(&self, node: &dyn NodeApi, topic: Topic) -> Option<Arc<str>> {
+    async fn at(&self, node: &dyn NodeApi, watcher: &Watcher, topic: Topic) -> Option<Arc<str>> {
         let mut newest = self.0[topic as usize].lock().await;
         if let Some((at, text)) = &*newest
             && at.elapsed() < LOOK_AGE_MAX
         {
             return Some(text.clone());
         }
-        let text: Arc<str> = look(node, topic).await.ok()?.into();
+        let text: Arc<str> = look(node, watcher, topic).await.ok()?.into();
         *newest = Some((Instant::now(), text.clone()));
         Some(text)
     }
 }
 
-async fn look(node: &dyn NodeApi, topic: Topic) -> Result<String, ApiError> {
+async fn look(node: &dyn NodeApi, watcher: &Watcher, topic: Topic) -> Result<String, ApiError> {
     let all = IoScope { names: Vec::new(), drives: true };
     let text = match topic {
-        Topic::Status => serde_json::to_string(&node.status().await?),
+        Topic::Status => serde_json::to_string(&whole_status(node, watcher).await?),
         Topic::IoStat => serde_json::to_string(&node.iostat(all).await?),
         Topic::Jobs => {
             serde_json::to_string(&jobs(&node.pools().await?, &node.drive_erases().await?))
@@ -137,6 +141,7 @@ fn invalid(why: String) -> ApiError {
 /// A client that watches.
 struct Viewer {
     node: Arc<dyn NodeApi>,
+    watcher: Arc<Watcher>,
     looks: Arc<Looks>,
     topics: Vec<Topic>,
     interval: Interval,
@@ -153,7 +158,7 @@ impl Viewer {
         let mut events = Vec::new();
         for topic in &self.topics {
             let name = TOPICS[*topic as usize].0;
-            let text = self.looks.at(&*self.node, *topic).await;
+            let text = self.looks.at(&*self.node, &self.watcher, *topic).await;
             events.extend(text.map(|text| sse::Event::default().event(name).data(text)));
         }
         Some(events)
@@ -168,7 +173,7 @@ async fn watch(
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let (topics, interval) = (wanted.topics()?, wanted.interval()?);
     let follower = watcher.log.follow(u64::MAX).ok_or_else(too_many)?;
-    let viewer = Viewer { node, looks, topics, interval, follower };
+    let viewer = Viewer { node, watcher, looks, topics, interval, follower };
     let looks = stream::unfold(viewer, async |mut viewer| {
         let events = viewer.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), viewer))

@@ -7,7 +7,10 @@ use axum::extract::State;
 
 use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node};
+use crate::alerts::alerts;
+use crate::error::ApiError;
 use crate::error::ErrorCode::Stopping;
+use crate::node_api::NodeApi;
 use crate::operation::Route;
 use crate::query::Query;
 use crate::types::{Host, Status, Version};
@@ -34,9 +37,18 @@ async fn version() -> Json<Version> {
 }
 
 async fn status(State(node): Node, State(watcher): State<Arc<Watcher>>) -> Answer<Status> {
+    whole_status(&*node, &watcher).await.map(Json)
+}
+
+/// What the node says, with what else is not well.
+pub(super) async fn whole_status(
+    node: &dyn NodeApi,
+    watcher: &Watcher,
+) -> Result<Status, ApiError> {
     let mut status = node.status().await?;
     status.warnings.extend(watcher.warnings());
-    Ok(Json(status))
+    status.alerts = alerts(&status.pools, &status.warnings);
+    Ok(status)
 }
 
 async fn hosts(State(node): Node, Query(query): Query<PageQuery>) -> Page<Host> {

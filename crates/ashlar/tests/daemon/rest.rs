@@ -168,21 +168,30 @@ fn what_is_watched_comes_at_once_and_again_until_the_daemon_ends() {
 #[test]
 fn what_is_not_well_is_said_at_once_and_by_the_exit_code() {
     let place = Place::new();
-    let _daemon = started(&place);
+    let daemon = started(&place);
     assert_eq!(place.ok(&["status", "-x"]).trim(), "all is well");
     assert_eq!(place.run(&["status", "--check"]).status.code(), Some(0));
-    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    daemon.terminate();
+    for lost in [0, 1] {
+        std::fs::remove_file(place.image(lost)).expect("it is there");
+    }
+    let daemon = place.start_configured("member_wait_seconds = 0\n");
+    place
+        .wait_until("the pool is not opened", |place| place.pool_states("tank") == ["unavailable"]);
     let ill = place.run(&["status", "--check", "--output", "json"]);
     assert_eq!(ill.status.code(), Some(3));
     let alerts: Value = serde_json::from_slice(&ill.stdout).expect("JSON");
-    let failed = &alerts[0];
-    assert_eq!((&failed["severity"], &failed["code"]), (&"error".into(), &"failed".into()));
-    assert_eq!((&failed["pool"], &failed["drive"]), (&"tank".into(), &"drive-1".into()));
+    let closed = &alerts[0];
+    assert_eq!((&closed["severity"], &closed["code"]), (&"error".into(), &"unavailable".into()));
+    assert_eq!((&closed["pool"], &closed["drive"]), (&"tank".into(), &Value::Null));
     let said = place.ok(&["status", "-x"]);
-    assert!(said.contains("error: drive-1 of pool 'tank' is failed"), "{said}");
-    assert!(said.contains("ashlar pool replace tank drive-1"), "{said}");
-    let daemon_gone = place.run(&["--socket", "/nowhere/ashlar.sock", "status", "--check"]);
-    assert_eq!(daemon_gone.status.code(), Some(1));
+    assert!(
+        said.contains("error: pool 'tank' is unavailable: 2 of 3 drives are missing"),
+        "{said}"
+    );
+    assert!(said.contains("ashlar pool import tank"), "{said}");
+    daemon.terminate();
+    assert_eq!(place.run(&["status", "--check"]).status.code(), Some(1), "no daemon answers");
 }
 
 #[test]

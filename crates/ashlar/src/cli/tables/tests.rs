@@ -1,5 +1,6 @@
 use ashlar_control::types::{
-    AfterLoss, Event, PoolJobs, PoolSettings, PoolSpace, QosLimits, QosPolicy, Spare, VolumeQos,
+    AfterLoss, Alert, Event, PoolJobs, PoolSettings, PoolSpace, QosLimits, QosPolicy, Severity,
+    Spare, VolumeQos,
 };
 
 use super::*;
@@ -398,11 +399,15 @@ fn what_all_know_is_shown_within_a_terminal_too() {
         hosts_connected: 500,
         host_connects: 0,
         host_disconnects: 0,
-        alerts: vec![],
-        warnings: vec![format!(
-            "cannot write /var/lib/ashlar/node.toml: {}",
-            "no room ".repeat(20)
-        )],
+        alerts: vec![Alert {
+            severity: Severity::Warning,
+            code: "daemon_warning".to_owned(),
+            pool: None,
+            drive: None,
+            message: format!("cannot write /var/lib/ashlar/node.toml: {}", "no room ".repeat(20)),
+            hint: Some("make room ".repeat(20)),
+        }],
+        warnings: Vec::new(),
         pools: vec![worst_pool()],
         volumes: vec![worst_volume(Access::default())],
     };

@@ -1,5 +1,5 @@
 //! Webhooks: each event is a POST of JSON, signed as Standard Webhooks says
-//! (https://www.standardwebhooks.com).
+//! (<https://www.standardwebhooks.com>).
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
