@@ -16,20 +16,20 @@ mod tests;
 
 /// What is not well with these pools, and with a daemon that warns of that.
 pub(crate) fn alerts(pools: &[Pool], warnings: &[String]) -> Vec<Alert> {
-    let mut all: Vec<Alert> = warnings.iter().map(of_daemon).collect();
+    let mut all: Vec<Alert> = warnings.iter().map(|warning| of_daemon(warning)).collect();
     all.extend(pools.iter().flat_map(of_pool));
     // What is said of one severity keeps its order: a pool before its drives.
     all.sort_by_key(|alert| std::cmp::Reverse(alert.severity));
     all
 }
 
-fn of_daemon(warning: &String) -> Alert {
+fn of_daemon(warning: &str) -> Alert {
     Alert {
         severity: Severity::Warning,
         code: "daemon_warning".to_owned(),
         pool: None,
         drive: None,
-        message: warning.clone(),
+        message: warning.to_owned(),
         hint: None,
     }
 }
