@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::types::{
-    Alert, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool, PoolCounters, PoolDrive, PoolJobs,
-    PoolSpace, Progress, Severity, ThreadFigures, Volume,
+    Alert, IoCounts, IoStatDrive, IoStatVolume, Pool, PoolCounters, PoolDrive, PoolJobs, PoolSpace,
+    Progress, Severity, ThreadFigures, Volume,
 };
 
 fn counts() -> IoCounts {
@@ -155,9 +155,4 @@ fn the_reference_names_each_family_once_and_a_scrape_has_no_other() {
         assert!(metric.help.ends_with('.'), "{}: {}", metric.name, metric.help);
         assert_eq!(metric.name.ends_with("_total"), metric.kind == "counter", "{}", metric.name);
     }
-}
-
-#[test]
-fn a_job_of_each_kind_has_a_word() {
-    assert!(JobKind::ALL.iter().all(|kind| !kind.word().is_empty()));
 }

@@ -9,7 +9,7 @@ use blake3::Hasher;
 use serde::Serialize;
 
 use crate::error::ApiError;
-use crate::types::{Pool, Volume};
+use crate::types::{Pool, Volume, VolumeQos};
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,9 @@ impl ETag {
 
     pub fn of_volume(volume: &Volume) -> Self {
         let seen_by_hosts = (volume.size_bytes, &volume.access, volume.atomic_write_bytes);
-        let chosen = (&volume.compression, volume.write_protected);
+        // What its limits have held up is nothing that somebody has chosen.
+        let VolumeQos { policy, source, limits, weight, .. } = &volume.qos;
+        let chosen = (&volume.compression, volume.write_protected, policy, source, limits, weight);
         Self::of(&(&volume.uuid, &volume.pool, &volume.name, seen_by_hosts, chosen))
     }
 

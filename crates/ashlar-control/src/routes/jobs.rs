@@ -37,12 +37,12 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn all(node: &dyn NodeApi) -> Result<Vec<Job>, ApiError> {
+pub(super) async fn all_jobs(node: &dyn NodeApi) -> Result<Vec<Job>, ApiError> {
     Ok(jobs(&node.pools().await?, &node.drive_erases().await?))
 }
 
 async fn list(State(node): Node, Query(query): Query<PageQuery>) -> Page<Job> {
-    page("/jobs", all(&*node).await?, |job| job.id.clone(), query)
+    page("/jobs", all_jobs(&*node).await?, |job| job.id.clone(), query)
 }
 
 async fn job(State(node): Node, Path((pool, kind)): Path<(String, String)>) -> Answer<Job> {
@@ -58,7 +58,7 @@ async fn find(node: &dyn NodeApi, pool: &str, kind: &str) -> Result<Job, ApiErro
         ApiError::new(NoSuchJob, format!("there is no job '{pool}/{kind}'"))
             .with_hint("`ashlar job list` shows which there are")
     };
-    all(node).await?.into_iter().find(is_it).ok_or_else(missing)
+    all_jobs(node).await?.into_iter().find(is_it).ok_or_else(missing)
 }
 
 async fn stop(State(node): Node, Path((pool, kind)): Path<(String, String)>) -> Answer<Job> {

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,10 @@ use utoipa::ToSchema;
 
 use super::Node;
 use super::events::too_many;
+use super::jobs::all_jobs;
 use super::node::whole_status;
+use crate::access::leave::Leave;
 use crate::error::{ApiError, ErrorCode};
-use crate::jobs::jobs;
 use crate::log::Follower;
 use crate::node_api::NodeApi;
 use crate::operation::Route;
@@ -85,9 +86,7 @@ async fn look(node: &dyn NodeApi, watcher: &Watcher, topic: Topic) -> Result<Str
     let text = match topic {
         Topic::Status => serde_json::to_string(&whole_status(node, watcher).await?),
         Topic::IoStat => serde_json::to_string(&node.iostat(all).await?),
-        Topic::Jobs => {
-            serde_json::to_string(&jobs(&node.pools().await?, &node.drive_erases().await?))
-        }
+        Topic::Jobs => serde_json::to_string(&all_jobs(node).await?),
     };
     Ok(text.expect("an answer is plain data"))
 }
@@ -111,6 +110,7 @@ struct Wanted {
 }
 
 impl Wanted {
+    /// Each once, however often it is named.
     fn topics(&self) -> Result<Vec<Topic>, ApiError> {
         let named = |name: &str| {
             let known = TOPICS.iter().find(|(known, _)| *known == name);
@@ -118,7 +118,14 @@ impl Wanted {
                 invalid(format!("topics={name} cannot be: choose status, iostat or jobs"))
             })
         };
-        self.topics.as_deref().unwrap_or("status").split(',').map(named).collect()
+        let mut topics = Vec::new();
+        for topic in self.topics.as_deref().unwrap_or("status").split(',').map(named) {
+            let topic = topic?;
+            if !topics.contains(&topic) {
+                topics.push(topic);
+            }
+        }
+        Ok(topics)
     }
 
     fn interval(&self) -> Result<Interval, ApiError> {
@@ -169,6 +176,7 @@ async fn watch(
     State(node): Node,
     State(watcher): State<Arc<Watcher>>,
     State(looks): State<Arc<Looks>>,
+    Extension(leave): Extension<Leave>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let (topics, interval) = (wanted.topics()?, wanted.interval()?);
@@ -178,5 +186,7 @@ async fn watch(
         let events = viewer.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), viewer))
     });
-    Ok(Sse::new(looks.flatten()).keep_alive(KeepAlive::default()))
+    // Whoever is kept out now sees no more.
+    let looks = looks.flatten().take_until(Box::pin(leave.ends()));
+    Ok(Sse::new(looks).keep_alive(KeepAlive::default()))
 }

@@ -106,7 +106,7 @@ fn changed() -> [Route; 5] {
             .fails(&[InvalidCapacity, BelowPromised, CapacityNotSafe]),
         Route::post("/pools/{pool}/release-reserve", "release_reserve", release_reserve)
             .changes(Role::Operator, "pool release-reserve")
-            .text("Lets hosts have what was kept for when the pool is full (`reserve_bytes`), until so much has been given back that it can be kept again.")
+            .text("Lets hosts have what was kept for when the pool is full (`space.reserve_bytes`), until so much has been given back that it can be kept again.")
             .answers::<Pool>(THE_POOL)
             .fails(OPEN_POOL),
         Route::post("/pools/{pool}/grow", "grow_pool", grow)

@@ -19,7 +19,7 @@ fn stoppable() -> [Route; 4] {
     [
         Route::post("/pools/{pool}/scrub", "start_scrub", start_scrub)
             .changes(Role::Operator, "pool scrub")
-            .text("Begins a scrub, unless one is under way. The pool's `scrub` tells how far it is.")
+            .text("Begins a scrub, unless one is under way. The pool's `jobs.scrub` tells how far it is.")
             .answers::<Pool>("The pool, with its scrub.")
             .fails(OPEN_POOL),
         Route::delete("/pools/{pool}/scrub", "stop_scrub", stop_scrub)
@@ -29,7 +29,7 @@ fn stoppable() -> [Route; 4] {
             .fails(OPEN_POOL),
         Route::post("/pools/{pool}/rebalance", "start_rebalance", start_rebalance)
             .changes(Role::Operator, "pool rebalance")
-            .text("Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already. The pool's `rebalance` tells how far it is.")
+            .text("Begins to spread what lives over all drives, in stripes as wide as they allow, unless that goes on already. The pool's `jobs.rebalance` tells how far it is.")
             .answers::<Pool>("The pool, with its rebalance.")
             .fails(OPEN_POOL),
         Route::delete("/pools/{pool}/rebalance", "stop_rebalance", stop_rebalance)
@@ -44,13 +44,13 @@ fn others() -> [Route; 4] {
     [
         Route::post("/pools/{pool}/trim", "start_trim", trim)
             .changes(Role::Operator, "pool trim")
-            .text("Begins to tell the drives of all space that is free, unless that goes on. The pool's `trim` tells how far it is. An error if none of them can be told. Who restarts the daemon has to ask again.")
+            .text("Begins to tell the drives of all space that is free, unless that goes on. The pool's `jobs.trim` tells how far it is. An error if none of them can be told. Who restarts the daemon has to ask again.")
             .answers::<Pool>("The pool, with its trim.")
             .fails(OPEN_POOL)
             .fails(&[NoDriveDiscards]),
         Route::post("/pools/{pool}/verify", "start_verify", verify)
             .changes(Role::Operator, "pool verify")
-            .text("Begins to prove the ledger, unless that goes on. Ashlar walks over all that the maps name, counts it anew and compares, while hosts go on. The pool's `verify` tells how far it is, and what it has found. Who restarts the daemon has to ask again.")
+            .text("Begins to prove the ledger, unless that goes on. Ashlar walks over all that the maps name, counts it anew and compares, while hosts go on. The pool's `jobs.verify` tells how far it is, and what it has found. Who restarts the daemon has to ask again.")
             .answers::<Pool>("The pool, with its proof.")
             .fails(OPEN_POOL),
         Route::post("/pools/{pool}/erase", "destroy_and_erase_pool", destroy_and_erase_pool)

@@ -75,17 +75,6 @@ pub enum JobKind {
 }
 
 impl JobKind {
-    /// All of them.
-    pub const ALL: [JobKind; 7] = [
-        JobKind::Rebuild,
-        JobKind::Evacuation,
-        JobKind::Rebalance,
-        JobKind::Scrub,
-        JobKind::Trim,
-        JobKind::Verify,
-        JobKind::Erase,
-    ];
-
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{Access, PoolSettings, PoolSpace};
+use crate::types::{Access, PoolSettings, PoolSpace, VolumeQos};
 
 fn volume() -> Volume {
     Volume { uuid: "u".to_owned(), name: "v0".to_owned(), size_bytes: 4096, ..Volume::default() }
@@ -8,7 +8,8 @@ fn volume() -> Volume {
 #[test]
 fn a_volume_that_is_used_stays_the_same_version_and_one_that_is_changed_does_not() {
     let tag = ETag::of_volume(&volume());
-    let used = Volume { logical_used_bytes: 4096, physical_used_bytes: 64, ..volume() };
+    let qos = VolumeQos { delayed_operations: 9, throttled: true, ..VolumeQos::default() };
+    let used = Volume { logical_used_bytes: 4096, physical_used_bytes: 64, qos, ..volume() };
     assert_eq!(ETag::of_volume(&used), tag);
     let access = Access { allow_any: true, hosts: Vec::new() };
     for changed in [
@@ -16,6 +17,7 @@ fn a_volume_that_is_used_stays_the_same_version_and_one_that_is_changed_does_not
         Volume { name: "v1".to_owned(), ..volume() },
         Volume { access, ..volume() },
         Volume { write_protected: true, ..volume() },
+        Volume { qos: VolumeQos { weight: 7, ..VolumeQos::default() }, ..volume() },
     ] {
         assert_ne!(ETag::of_volume(&changed), tag, "{changed:?}");
     }

@@ -16,6 +16,8 @@ fn the_status_is_watched_where_nobody_says_what() {
     assert_eq!(wanted(None, None).topics().expect("topics"), [Topic::Status]);
     let both = wanted(Some("jobs,iostat"), None).topics().expect("topics");
     assert_eq!(both, [Topic::Jobs, Topic::IoStat]);
+    let often = wanted(Some("jobs,jobs,jobs"), None).topics().expect("topics");
+    assert_eq!(often, [Topic::Jobs], "each once, however often it is named");
 }
 
 #[tokio::test]
