@@ -8,10 +8,11 @@ use crate::consent::Consent;
 use crate::error::ApiError;
 use crate::qos_api::QosApi;
 use crate::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
-    FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
-    NameSpare, Pool, PoolDrive, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
-    SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, DriveLight,
+    DrivePlan, FailDrive, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency,
+    LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
+    ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
+    Volume,
 };
 
 /// The answer to a request, in time.
@@ -97,6 +98,8 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     fn pools(&self) -> Answer<'_, Vec<Pool>>;
     /// Makes a pool.
     fn create_pool(&self, request: CreatePool) -> Answer<'_, Pool>;
+    /// What [`Self::create_pool`] would make.
+    fn plan_pool(&self, request: CreatePool) -> Answer<'_, PoolPlan>;
     /// Opens a pool.
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
     /// The pools that could be opened from these drives.
@@ -145,6 +148,8 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
 
     /// Takes a drive into a pool.
     fn add_drive(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
+    /// What it would come to if a pool took a drive.
+    fn plan_drive(&self, pool: String, request: PlanDrive) -> Answer<'_, DrivePlan>;
     /// Gives a pool a spare.
     fn add_spare(&self, pool: String, request: NameDrive) -> Answer<'_, Pool>;
     /// Takes a spare from a pool.
@@ -167,6 +172,8 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     fn drives(&self) -> Answer<'_, Vec<PoolDrive>>;
     /// Looks what a drive is and holds.
     fn inspect_drive(&self, request: NameDrive) -> Answer<'_, DriveInfo>;
+    /// Switches the light of a drive's slot.
+    fn locate_drive(&self, request: LocateDrive) -> Answer<'_, DriveLight>;
     /// Takes a pool's label off a drive. Answers what it held.
     fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo>;
     /// Writes a drive's label anew from the copy inside it. Answers what the drive holds then.

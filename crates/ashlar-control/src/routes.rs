@@ -37,6 +37,7 @@ mod members;
 mod metrics;
 mod node;
 mod paging;
+mod plans;
 mod pools;
 mod preconditions;
 mod problems;
@@ -108,6 +109,7 @@ impl FromRef<Api> for Arc<Watcher> {
 fn routes() -> Vec<Route> {
     let all = [
         node::routes(),
+        plans::routes(),
         pools::routes(),
         members::routes(),
         work::routes(),

@@ -16,6 +16,7 @@ mod hosts;
 mod importable;
 mod iostat;
 mod jobs;
+mod plans;
 mod pool_parts;
 mod pools;
 mod process;
@@ -29,7 +30,10 @@ mod words;
 pub use accounts::{AddKey, CreateToken, Key, NewToken, Session, Token};
 pub use alerts::Alert;
 pub use audit::{AuditEntry, Deed};
-pub use drives::{FailDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive, ReturnDrive, Spare};
+pub use drives::{
+    DriveLight, FailDrive, LocateDrive, NameDrive, NameSpare, RemoveDrive, ReplaceDrive,
+    ReturnDrive, Spare,
+};
 pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
@@ -40,6 +44,7 @@ pub use iostat::{
     LatencyFigures, SizedLatency,
 };
 pub use jobs::{Job, JobKind};
+pub use plans::{DrivePlan, PlanDrive, PoolPlan};
 pub use pool_parts::{
     AfterLoss, Obstacle, PoolCounters, PoolJobs, PoolSettings, PoolSpace, Progress,
 };
@@ -198,12 +203,14 @@ pub struct PoolDrive {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// The slot that it is in, or was last. Null: the kernel knows none whose light it can switch.
+    pub slot: Option<String>,
     /// What it says of its health.
     pub health: DriveHealth,
 }
 
 /// What a drive is and holds.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DriveInfo {
     /// How it was named.
     pub spec: String,
@@ -223,6 +230,8 @@ pub struct DriveInfo {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// The slot that it is in. Null: the kernel knows none whose light it can switch.
+    pub slot: Option<String>,
     /// What it says of its health, where it is asked.
     pub health: DriveHealth,
 }

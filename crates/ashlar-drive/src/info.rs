@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::slot::Slot;
+
 /// What a drive is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DriveKind {
@@ -51,6 +53,8 @@ pub struct DriveInfo {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// The slot that it is in, if the kernel knows it and can switch its light.
+    pub slot: Option<Slot>,
     /// Whether it spins; of a file, the device under its file system. `None` if that is not known.
     pub rotational: Option<bool>,
     /// Whether it may be told what is no longer needed.

@@ -5,7 +5,8 @@
 //! after a failed flush. [`DriveSpec`] is how people name one; [`probe_foreign`] looks what is on
 //! it before it is taken; [`Faults`] make it a bad one, for tests, and a [`Profile`] one that takes
 //! as long as a class of drives does. [`Machine`] lists the block devices, [`Uevents`] tell when
-//! they change, and a [`Peek`] reads one without taking it.
+//! they change, and a [`Peek`] reads one without taking it. A [`Slot`] has the light by which
+//! people find a drive.
 //!
 //! This crate knows no stripes, no segments and no labels of pools.
 
@@ -25,7 +26,7 @@ mod machine;
 mod model;
 mod open;
 mod peek;
-
+mod slot;
 mod smart;
 mod spec;
 mod sysfs;
@@ -47,6 +48,7 @@ pub use machine::{
 pub use model::{ModelName, Profile, ProfileError, Timing};
 pub use open::OpenMode;
 pub use peek::{DriveMark, Peek};
+pub use slot::{Slot, slot_at, switch_light};
 pub use smart::{
     Alarm, DriveHealth, Ill, Link, Look, Power, Silent, Smart, Thresholds, Warning, warnings,
 };

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use crate::error::OpenError;
 use crate::info::{DriveInfo, DriveKind};
 use crate::model::{ModelName, Profile};
+use crate::slot::slot_of;
 use crate::spec::{DRIVE_BYTES_MIN, DriveSpec};
 use crate::{lock, sysfs, users};
 
@@ -143,6 +144,7 @@ fn block_info(path: &Path, descriptor: &OwnedFd, stat: &Stat) -> Result<DriveInf
         kernel_name: sysfs::kernel_name(stat.st_rdev),
         model: facts.model,
         serial: facts.serial,
+        slot: slot_of(stat.st_rdev),
         rotational: facts.rotational,
         discards: facts.discards,
         logical_sector_bytes,
@@ -226,6 +228,7 @@ fn file_info(
         kernel_name: None,
         model: None,
         serial: None,
+        slot: None,
         rotational: facts.rotational,
         // Most file systems can punch holes; the others say so.
         discards: true,
@@ -371,6 +374,7 @@ pub(crate) fn memory_info(kind: DriveKind, size: ByteSize) -> DriveInfo {
         kernel_name: None,
         model: None,
         serial: None,
+        slot: None,
         rotational: Some(false),
         discards: kind == DriveKind::Memory,
         logical_sector_bytes: SECTOR_BYTES as u32,

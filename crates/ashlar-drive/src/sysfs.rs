@@ -33,12 +33,12 @@ pub(crate) fn is_present(device: Dev) -> bool {
     device_dir(device).exists()
 }
 
-fn device_dir(device: Dev) -> PathBuf {
+pub(crate) fn device_dir(device: Dev) -> PathBuf {
     format!("/sys/dev/block/{}:{}", major(device), minor(device)).into()
 }
 
 /// The directory of the whole disk: a partition has no queue of its own.
-fn disk_dir(device: &Path) -> Option<PathBuf> {
+pub(crate) fn disk_dir(device: &Path) -> Option<PathBuf> {
     let dir = device.canonicalize().ok()?;
     if dir.join("partition").exists() { dir.parent().map(Path::to_owned) } else { Some(dir) }
 }

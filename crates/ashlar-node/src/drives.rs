@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ashlar_block::{DeviceError, with_causes};
-use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, Faults, OpenMode};
-use ashlar_volume::{DriveFacts, DriveProvider, ProvidedDrive, Sought};
+use ashlar_drive::{Drive, DriveKind, DriveSpec, DriveWorld, Faults, OpenMode, Slot};
+use ashlar_volume::{DriveFacts, DriveProvider, DriveSlot, ProvidedDrive, Sought};
 
 /// Where drives of this machine are, from whoever looks for them. Never waits.
 pub trait KnownPlaces: Send + Sync {
@@ -132,5 +132,6 @@ fn facts(spec: &str, device: &Drive) -> DriveFacts {
         is_direct: info.direct,
         model: info.model.clone(),
         serial: info.serial.clone(),
+        slot: info.slot.clone().map(|Slot { name, light }| DriveSlot { name, light }),
     }
 }

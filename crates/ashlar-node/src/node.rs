@@ -8,10 +8,10 @@ use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{Compression, NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::qos::{Policy, PolicyChange};
 use ashlar_volume::{
-    AccessChange, AtomicWrites, DriveErase, DriveReading, DriveReport, Given, Gone, HeldDrive,
-    KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order, PoliciesReport,
-    PoolActivity, PoolRecord, PoolReport, QosChoice, Removal, Scope, SettingsChange, Table,
-    VolumeName, VolumeReport,
+    AccessChange, AtomicWrites, DriveErase, DrivePlan, DriveReading, DriveReport, Given, Gone,
+    HeldDrive, KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order,
+    PoliciesReport, PoolActivity, PoolPlan, PoolRecord, PoolReport, QosChoice, Removal, Scope,
+    SettingsChange, Table, VolumeName, VolumeReport,
 };
 use futures_util::future::BoxFuture;
 
@@ -63,6 +63,7 @@ asked_of_the_node! {
     ) -> Result<VolumeReport, NodeError>;
 
     fn create_pool(new: NewPool, drives: Vec<String>, force: bool) -> Result<PoolRecord, NodeError>;
+    fn plan_pool(new: NewPool, drives: Vec<String>, force: bool) -> Result<PoolPlan, NodeError>;
     fn open_pool(
         pool: Option<String>, given: Given, policy: OpenPolicy, closed: Vec<KnownPool>
     ) -> Result<PoolRecord, NodeError>;
@@ -96,6 +97,7 @@ asked_of_the_node! {
     fn restore_label(spec: String) -> Result<DriveReading, NodeError>;
     fn drive_named(pool: &'a str, name: &'a str) -> Result<DriveReport, NodeError>;
     fn add_drive(pool: &'a str, spec: String, force: bool) -> Result<PoolRecord, NodeError>;
+    fn plan_drive(pool: &'a str, spec: String, force: bool) -> Result<DrivePlan, NodeError>;
     fn may_fail_drive(pool: &'a str, name: &'a str, force: bool) -> Result<(), NodeError>;
     fn fail_drive(pool: &'a str, name: String, force: bool) -> Result<PoolReport, NodeError>;
     fn may_remove_drive(pool: &'a str, name: &'a str) -> Result<(), NodeError>;

@@ -46,7 +46,8 @@ pub use jobs::trim::{TrimError, TrimReport};
 pub use jobs::verify::{Compared, VerifyReport, VerifyState};
 pub use members::add::AddError;
 pub use members::create::{
-    CreateError, NewPool, SEGMENTS_MIN, create, random_uuid, wipe, write_superblock,
+    CreateError, NewPool, SEGMENTS_MIN, Shape, create, random_uuid, rehearse, wipe,
+    write_superblock,
 };
 pub use members::grow::{GrowError, Grown};
 pub use members::lease::live_holder;

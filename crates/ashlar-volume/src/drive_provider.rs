@@ -2,6 +2,7 @@
 //! files.
 
 use std::future::Future;
+use std::path::PathBuf;
 
 use ashlar_block::{AlignedBuf, ByteSize, Device, DeviceError, DriveUuid, SECTOR_BYTES, World};
 use ashlar_store::format::superblock::{Superblock, SuperblockError};
@@ -136,6 +137,17 @@ pub struct DriveFacts {
     pub model: Option<String>,
     /// The device's serial number.
     pub serial: Option<String>,
+    /// The slot that it is in, if the kernel can switch its light.
+    pub slot: Option<DriveSlot>,
+}
+
+/// A slot of a machine or an enclosure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DriveSlot {
+    /// How people are told of it.
+    pub name: String,
+    /// The file that switches its light.
+    pub light: PathBuf,
 }
 
 impl DriveFacts {

@@ -50,7 +50,7 @@ pub use door::{
     NamespaceInfo, Nsid, SANITIZE_WHOLE, SanitizeState, SpaceFigures, SubsystemInfo, VolumeIo,
 };
 pub use drive_provider::{
-    DriveContent, DriveFacts, DriveProvider, NoMember, ProvidedDrive, Sought, inspect,
+    DriveContent, DriveFacts, DriveProvider, DriveSlot, NoMember, ProvidedDrive, Sought, inspect,
     read_superblock,
 };
 pub use error::NodeError;
@@ -58,9 +58,9 @@ pub use name::VolumeName;
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
 pub use reactor_pools::{
-    CreateRequest, DriveErase, DriveReading, EraseMethod, EraseOutcome, Given, KnownPool,
-    NewVolume, OpenRequest, Opening, OpeningStage, PoliciesReport, PolicyReport, QosChoice,
-    ReactorPools, Removal, StoppedPool, check_volume_size,
+    CreateRequest, DriveErase, DrivePlan, DriveReading, EraseMethod, EraseOutcome, Given,
+    KnownPool, NewVolume, OpenRequest, Opening, OpeningStage, PoliciesReport, PolicyReport,
+    PoolPlan, QosChoice, ReactorPools, Removal, StoppedPool, check_volume_size,
 };
 pub use report::{
     DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport,

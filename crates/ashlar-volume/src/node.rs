@@ -3,6 +3,7 @@
 
 pub(crate) mod activity;
 mod members;
+mod plans;
 mod qos;
 mod volumes;
 
@@ -150,13 +151,7 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         drives: Vec<String>,
         force: bool,
     ) -> Result<PoolRecord, NodeError> {
-        let reports = self.reports().await?;
-        if reports.iter().any(|report| report.status.name == new.name) {
-            return Err(NodeError::PoolExists(new.name));
-        }
-        check_unused(&self.held().await?, &drives)?;
-        let home = self.least_loaded(&reports);
-        let request = CreateRequest { new, drives, force, options: self.options.clone() };
+        let (home, request) = self.new_pool(new, drives, force).await?;
         self.dispatcher
             .call(home, move |home| async move { home.create_pool(request).await })
             .await?

@@ -25,6 +25,7 @@ mod qos;
 mod room;
 mod serve;
 mod status;
+mod support;
 mod tips;
 mod top;
 
@@ -42,6 +43,7 @@ pub use qos::{LimitArguments, QosCommand};
 pub use room::{CapacityFormat, RoomCommand};
 pub use serve::{DemoArguments, ServeArguments};
 pub use status::StatusArguments;
+pub use support::SupportArguments;
 pub use top::TopArguments;
 
 /// The environment variable that names the daemon's socket.
@@ -238,6 +240,8 @@ ashlar qos VERB --help has more of each."
         after_help = "Example:\n  ashlar key add sso --role viewer sso-public.pem"
     )]
     Key(KeyCommand),
+    /// Make a bundle of all that helps to find out what is wrong, without secrets
+    Support(SupportArguments),
     /// Show who I am to the daemon, what I may do, and where its API is served
     #[command(after_help = "Example:\n  ashlar session")]
     Session,

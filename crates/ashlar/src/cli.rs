@@ -20,6 +20,7 @@ mod scrub;
 mod settings;
 mod sfx;
 mod status;
+mod support;
 mod tables;
 mod top;
 mod trim;
@@ -50,6 +51,11 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// Whether the daemon is reached by the network.
+    fn names_server(&self) -> anyhow::Result<bool> {
+        Ok(profiles::server(&self.server, self.names_socket)?.is_some())
+    }
+
     fn client(self) -> anyhow::Result<Client> {
         let Reach { socket, names_socket, server, patience } = self;
         match profiles::server(&server, names_socket)? {
@@ -70,6 +76,10 @@ pub fn run(command: ClientCommand, reach: Reach, output: Output) -> anyhow::Resu
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        if let ClientCommand::Support(asked) = command {
+            let is_here = !reach.names_server()?;
+            return support::run(reach.client(), is_here, asked, output).await;
+        }
         let client = reach.client()?;
         verbs::run(&client, command, output).await
     })

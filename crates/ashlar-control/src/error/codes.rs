@@ -169,6 +169,8 @@ codes! {
         "Another drive is where the spare was.";
     NoLabel "no_label" CONFLICT "No label",
         "The drive carries no label of Ashlar.";
+    NoSlot "no_slot" CONFLICT "No slot with a light",
+        "The kernel knows no slot of the drive whose light it can switch.";
     CannotFail "cannot_fail" CONFLICT "Drive cannot be given up",
         "The pool cannot do without this drive now.";
     CannotRemove "cannot_remove" CONFLICT "Drive cannot be removed",
@@ -223,6 +225,8 @@ codes! {
         "The pool takes no changes now.";
     NoRoom "no_room" INSUFFICIENT_STORAGE "No room",
         "The pool has no room for that.";
+    LightFails "light_fails" BAD_GATEWAY "Light cannot be switched",
+        "The enclosure or the kernel refuses to switch the light of a slot.";
     DriveHangs "drive_hangs" SERVICE_UNAVAILABLE "Drive does not answer",
         "A drive does not answer, or cannot be looked at.";
     DriveAbsent "drive_absent" SERVICE_UNAVAILABLE "Drive is not there",

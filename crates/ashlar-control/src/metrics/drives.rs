@@ -19,7 +19,7 @@ const STATE: Family = Family::gauge(
 const INFO: Family = Family::gauge(
     "ashlar_drive_info",
     In::Nothing,
-    &["pool", "drive", "device", "model", "serial"],
+    &["pool", "drive", "device", "model", "serial", "slot"],
     "1, with what the drive is.",
 );
 const WARNINGS: Family = Family::gauge(
@@ -198,6 +198,7 @@ fn info(labels: &Labels, drive: &PoolDrive) -> Labels {
         ("device", said(&drive.kernel_name)),
         ("model", said(&drive.model)),
         ("serial", said(&drive.serial)),
+        ("slot", said(&drive.slot)),
     ];
     labels.iter().cloned().chain(more).collect()
 }

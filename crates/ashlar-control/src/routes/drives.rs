@@ -8,11 +8,14 @@ use super::{Answer, Node};
 use crate::access::Role;
 use crate::body::Body;
 use crate::consent::Consent;
-use crate::error::ErrorCode::{DriveHoldsData, IsSpare, NoLabel, Stopping};
+use crate::error::ErrorCode::{
+    DriveHangs, DriveHoldsData, DriveUnusable, IsSpare, LightFails, NoLabel, NoSlot, NoSuchDrive,
+    Stopping,
+};
 use crate::error::sets::DRIVES;
 use crate::operation::Route;
 use crate::query::Query;
-use crate::types::{DriveInfo, NameDrive, PoolDrive};
+use crate::types::{DriveInfo, DriveLight, LocateDrive, NameDrive, PoolDrive};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -27,6 +30,12 @@ pub(super) fn routes() -> Vec<Route> {
             .answers::<DriveInfo>("What it is.")
             .fails(DRIVES)
             .fails(&[Stopping]),
+        Route::post("/drives/locate", "locate_drive", locate_drive)
+            .changes(Role::Operator, "drive locate")
+            .text("Switches the light of a drive's slot on or off, so that people find the drive. Of a lost drive that of the slot that it was in last.")
+            .takes::<LocateDrive>()
+            .answers::<DriveLight>("Where it is.")
+            .fails(&[NoSuchDrive, DriveUnusable, DriveHangs, NoSlot, LightFails, Stopping]),
         Route::post("/drives/label-clear", "clear_label", clear_label)
             .changes(Role::Admin, "drive label-clear")
             .text("Takes a pool's label off a drive.")
@@ -53,6 +62,10 @@ async fn drives(State(node): Node, Query(query): Query<PageQuery>) -> Page<PoolD
 
 async fn inspect_drive(State(node): Node, Body(request): Body<NameDrive>) -> Answer<DriveInfo> {
     node.inspect_drive(request).await.map(Json)
+}
+
+async fn locate_drive(State(node): Node, Body(request): Body<LocateDrive>) -> Answer<DriveLight> {
+    node.locate_drive(request).await.map(Json)
 }
 
 async fn clear_label(

@@ -104,6 +104,27 @@ pub struct ReturnDrive {
     pub at: Option<String>,
 }
 
+/// A drive whose light is to be switched, so that people find it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LocateDrive {
+    /// The drive: POOL/DRIVE of an open pool, also one that is lost, or the path of a block device.
+    pub drive: String,
+    /// Whether its light is to be on.
+    pub on: bool,
+}
+
+/// A drive whose light was switched.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DriveLight {
+    /// The drive, as it was named.
+    pub drive: String,
+    /// The slot that it is in, or was last.
+    pub slot: String,
+    /// Whether its light is on.
+    pub on: bool,
+}
+
 /// A drive to be taken instead of another one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

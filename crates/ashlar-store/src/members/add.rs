@@ -166,6 +166,18 @@ impl<W: World> Pool<W> {
         numbers.find(is_free).map(DriveId).ok_or(AddError::TooManyDrives)
     }
 
+    /// The room, redundancy included, that a drive of this size would bring if it were added now.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub fn may_add_drive(&self, size_bytes: u64) -> Result<u64, AddError> {
+        self.halt.check()?;
+        self.joins_none()?;
+        self.next_drive()?;
+        let layout = self.layout_of(size_bytes)?;
+        Ok(u64::from(layout.chunk_count) * u64::from(layout.chunk_bytes))
+    }
+
     /// Whether a drive of this size could be added now.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ use crate::map::shard::Shard;
 use crate::members::OPEN_ANSWER_MAX;
 use crate::members::largest::Largest;
 use crate::pool::{Identity, Parts, Pool, clock_of};
+use crate::space::capacity::Space;
 use crate::space::segments::{Numbers, Segments, Stripe};
 use crate::writer::lsns::LsnTracker;
 
@@ -172,19 +173,13 @@ pub async fn create<W: World>(
     new: &NewPool,
     drives: Vec<W::Device>,
 ) -> Result<PoolUuid, CreateError> {
-    check_name(&new.name)?;
-    if drives.len() > DRIVES_MAX {
-        return Err(CreateError::TooManyDrives(drives.len()));
-    }
-    let sizes: Vec<u64> = drives.iter().map(Device::size_bytes).collect();
-    let plan = plan(new, &sizes)?;
-    let superblocks = superblocks(world, new, &plan, &drives);
+    let superblocks = superblocks_of_new(world, new, &drives)?;
     let wiped = drives
         .iter()
         .enumerate()
-        .map(|(index, drive)| in_time(world, index, wipe(drive, sizes[index])));
+        .map(|(index, drive)| in_time(world, index, wipe(drive, drive.size_bytes())));
     join_all(wiped).await.into_iter().collect::<Result<(), _>>()?;
-    let pool = new_pool(world, &superblocks, drives);
+    let pool = new_pool(world, &superblocks, drives, Options::default());
     checkpoint(&pool).await?;
     // The superblocks make the drives a pool; the second root says that all of them are there.
     for (index, superblock) in superblocks.iter().enumerate() {
@@ -193,6 +188,44 @@ pub async fn create<W: World>(
     }
     checkpoint(&pool).await?;
     Ok(superblocks[0].pool)
+}
+
+/// What [`create`] would make of drives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Bytes of a chunk.
+    pub chunk_bytes: u32,
+    /// The room of the pool while it is empty.
+    pub space: Space,
+}
+
+/// What [`create`] would make of `drives`, opened with `options`. Nothing is written.
+///
+/// # Errors
+/// As of [`create`], but for what only a write shows.
+pub fn rehearse<W: World>(
+    world: &W,
+    new: &NewPool,
+    drives: Vec<W::Device>,
+    options: Options,
+) -> Result<Shape, CreateError> {
+    let superblocks = superblocks_of_new(world, new, &drives)?;
+    let pool = new_pool(world, &superblocks, drives, options);
+    Ok(Shape { chunk_bytes: superblocks[0].layout.chunk_bytes, space: pool.space() })
+}
+
+/// The superblocks of a pool of these drives, if there can be one.
+fn superblocks_of_new<W: World>(
+    world: &W,
+    new: &NewPool,
+    drives: &[W::Device],
+) -> Result<Vec<Superblock>, CreateError> {
+    check_name(&new.name)?;
+    if drives.len() > DRIVES_MAX {
+        return Err(CreateError::TooManyDrives(drives.len()));
+    }
+    let sizes: Vec<u64> = drives.iter().map(Device::size_bytes).collect();
+    Ok(superblocks(world, new, &plan(new, &sizes)?, drives))
 }
 
 /// What is asked of one of the drives, unless it hangs.
@@ -280,6 +313,7 @@ fn new_pool<W: World>(
     world: &W,
     superblocks: &[Superblock],
     drives: Vec<W::Device>,
+    options: Options,
 ) -> Rc<Pool<W>> {
     let incarnation = Incarnation(world.random_u64());
     let root = root_before_the_first(superblocks, incarnation);
@@ -293,7 +327,7 @@ fn new_pool<W: World>(
         .collect();
     Pool::new(Parts {
         world: world.clone(),
-        options: Options::default(),
+        options,
         identity: Identity::of(first),
         incarnation,
         array: Rc::new(Array::new(members).with_clock(clock_of(world))),

@@ -51,6 +51,14 @@ impl<W: World> Store<W> {
         self.pool.drives_are_gone(drives).await
     }
 
+    /// The room, redundancy included, that a drive of this size would bring if it were added now.
+    ///
+    /// # Errors
+    /// What [`Self::add_drive`] would refuse now.
+    pub fn may_add_drive(&self, size_bytes: u64) -> Result<u64, AddError> {
+        self.pool.may_add_drive(size_bytes)
+    }
+
     /// Whether a drive of this size could be added now.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ pub struct DriveReading {
     pub content: DriveContent,
 }
 
-type Taken<B> = Vec<ProvidedDrive<<B as DriveProvider>::Device>>;
+pub(super) type Taken<B> = Vec<ProvidedDrive<<B as DriveProvider>::Device>>;
 
 impl<B: DriveProvider> ReactorPools<B> {
     /// Makes a pool of blank drives, or of any with `force`, and opens it.
@@ -65,21 +65,25 @@ impl<B: DriveProvider> ReactorPools<B> {
         request: &CreateRequest,
         drives: &Taken<B>,
     ) -> Result<PoolUuid, NodeError> {
-        if request.force {
-            self.check_not_elsewhere(drives).await?;
-        } else {
-            for drive in drives {
-                self.check_blank(drive).await?;
-            }
-        }
+        self.check_may_take(drives, request.force).await?;
         let devices = drives.iter().map(|drive| drive.device.clone()).collect();
         let created = ashlar_store::create(&self.world, &request.new, devices).await;
-        created.map_err(|error| match error {
-            CreateError::TooSmall { index, .. } | CreateError::Drive { index, .. } => {
-                NodeError::CreateDrive { spec: drives[index].facts.spec.clone(), error }
-            }
-            error => error.into(),
-        })
+        created.map_err(|error| not_created(error, drives))
+    }
+
+    /// Nobody's data is on them, or nobody wants them.
+    pub(super) async fn check_may_take(
+        &self,
+        drives: &Taken<B>,
+        force: bool,
+    ) -> Result<(), NodeError> {
+        if force {
+            return self.check_not_elsewhere(drives).await;
+        }
+        for drive in drives {
+            self.check_blank(drive).await?;
+        }
+        Ok(())
     }
 
     async fn check_blank(&self, drive: &ProvidedDrive<B::Device>) -> Result<(), NodeError> {
@@ -95,7 +99,7 @@ impl<B: DriveProvider> ReactorPools<B> {
     }
 
     /// What a drive holds, unless it hangs.
-    async fn content_of(
+    pub(super) async fn content_of(
         &self,
         drive: &ProvidedDrive<B::Device>,
     ) -> Result<DriveContent, NodeError> {
@@ -178,7 +182,7 @@ impl<B: DriveProvider> ReactorPools<B> {
     }
 
     /// Closes drives, and removes those that were made.
-    fn give_back(&self, drives: Taken<B>) {
+    pub(super) fn give_back(&self, drives: Taken<B>) {
         let made = drives.iter().filter(|drive| drive.made).map(|drive| drive.facts.spec.clone());
         let made: Vec<String> = made.collect();
         drop(drives);
@@ -253,14 +257,24 @@ impl<B: DriveProvider> ReactorPools<B> {
         old: Option<DriveId>,
         force: bool,
     ) -> Result<DriveUuid, NodeError> {
-        if force {
-            self.check_not_elsewhere(std::slice::from_ref(drive)).await?;
-        } else {
-            self.check_free(store, drive).await?;
-        }
+        self.check_may_add(store, drive, force).await?;
         let spec = drive.facts.spec.clone();
         let added = store.add_drive(drive.device.clone(), old).await;
         added.map_err(|error| NodeError::AddDrive { spec, error })
+    }
+
+    /// Nobody's data is on it, or nobody wants them.
+    pub(super) async fn check_may_add(
+        &self,
+        store: &PoolStore<B>,
+        drive: &ProvidedDrive<B::Device>,
+        force: bool,
+    ) -> Result<(), NodeError> {
+        if force {
+            self.check_not_elsewhere(std::slice::from_ref(drive)).await
+        } else {
+            self.check_free(store, drive).await
+        }
     }
 
     /// One that was being added when the daemon was killed carries the pool's label, and holds
@@ -418,6 +432,16 @@ impl<B: DriveProvider> ReactorPools<B> {
         work: impl Future<Output = Result<Superblock, RestoreError>>,
     ) -> Result<Superblock, NodeError> {
         self.in_time(spec, async { work.await.map_err(|error| failed(spec, error)) }).await
+    }
+}
+
+/// Why a pool cannot be made, by the name of the drive.
+pub(super) fn not_created<D>(error: CreateError, drives: &[ProvidedDrive<D>]) -> NodeError {
+    match error {
+        CreateError::TooSmall { index, .. } | CreateError::Drive { index, .. } => {
+            NodeError::CreateDrive { spec: drives[index].facts.spec.clone(), error }
+        }
+        error => error.into(),
     }
 }
 

@@ -56,6 +56,7 @@ impl DriveProvider for MemoryBay {
             is_direct: true,
             model: None,
             serial: None,
+            slot: None,
         };
         Ok(ProvidedDrive { device, facts, made })
     }

@@ -21,6 +21,22 @@ pub enum DriveCommand {
         #[arg(short, long)]
         extended: bool,
     },
+    /// Switch the light of a drive's slot on, so that you find the drive, or off again
+    ///
+    /// The kernel has to know the slot: its driver `ses` knows those of SAS and SATA enclosures,
+    /// Linux 6.13 those of NVMe drives whose machine follows PCIe's NPEM. `drive show` tells the
+    /// slot. Of a lost drive of an open pool the slot counts that it was in last.
+    #[command(after_help = "Examples:
+  ashlar drive locate tank/drive-2
+  ashlar drive locate tank/drive-2 --off
+  ashlar drive locate /dev/sdc")]
+    Locate {
+        /// POOL/DRIVE, as ashlar pool show names it, or its path
+        drive: String,
+        /// Switch it off
+        #[arg(long)]
+        off: bool,
+    },
     /// Give a drive of a pool up, as if it had been pulled: Ashlar rebuilds its data on the others
     #[command(
         after_help = "Examples:\n  ashlar drive fail tank/drive-2\n  ashlar drive fail tank/2 --yes"

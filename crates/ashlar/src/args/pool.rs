@@ -21,7 +21,7 @@ fn parse_check_memory(text: &str) -> Result<ByteSize, String> {
 }
 
 /// What a pool is made of.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct CreateArguments {
     /// Its name
     pub name: String,
@@ -45,6 +45,9 @@ pub struct CreateArguments {
     /// Volumes may be promised more than the pool is formatted with (pool set overcommit=on)
     #[arg(long)]
     pub overcommit: bool,
+    /// Only say what would come of it: everything is checked, and nothing is written
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// About pools.
@@ -132,6 +135,7 @@ With one setting named its value alone is printed, for scripts.")]
     #[command(
         name = "add-drive",
         after_help = "Examples:
+  ashlar pool add-drive tank /dev/nvme4n1 --dry-run
   ashlar pool add-drive tank /dev/nvme4n1
   ashlar pool add-drive tank file:/d/9.img,size=4GiB"
     )]
@@ -143,6 +147,9 @@ With one setting named its value alone is printed, for scripts.")]
         /// Take it although it holds something: that is lost
         #[arg(long)]
         force: bool,
+        /// Only say what would come of it: everything is checked, and nothing is written
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Remove a drive from a pool: Ashlar first moves its data to the others, under load
     #[command(
@@ -182,6 +189,9 @@ With one setting named its value alone is printed, for scripts.")]
         /// Take it although it holds something: that is lost
         #[arg(long)]
         force: bool,
+        /// Only say what would come of it: everything is checked, and nothing is written
+        #[arg(long, conflicts_with = "wait")]
+        dry_run: bool,
         /// Wait until the old drive has left the pool
         #[arg(long)]
         wait: bool,
@@ -351,6 +361,9 @@ pub enum SpareCommand {
         /// Take it although it holds something: that is lost, now
         #[arg(long)]
         force: bool,
+        /// Only say what would come of it: everything is checked, and nothing is written
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Take a spare from a pool: the drive is free then
     #[command(after_help = "Example:\n  ashlar pool spare remove tank /dev/nvme5n1")]

@@ -137,6 +137,14 @@ impl Client {
         self.ask(Method::GET, path).await
     }
 
+    /// What is at `path`, as the daemon writes it.
+    ///
+    /// # Errors
+    /// As of [`Self::get`].
+    pub async fn body(&self, path: &str) -> anyhow::Result<Bytes> {
+        self.send(Method::GET, path, Bytes::new()).await
+    }
+
     /// What is at `path`, as it comes.
     ///
     /// # Errors

@@ -3,29 +3,27 @@
 use anyhow::Context;
 use ashlar_block::{ByteSize, check_name, is_uuid};
 use ashlar_control::types::{
-    AuditEntry, CreatePool, DriveInfo, Event, FailDrive, FindPools, Host, ImportPool,
-    ImportablePool, NameDrive, NameSpare, Pool, PoolDrive, RemoveDrive, RenamePool, ReplaceDrive,
-    ReturnDrive,
+    AuditEntry, CreatePool, Event, FindPools, Host, ImportPool, ImportablePool, NameDrive,
+    NameSpare, Pool, RemoveDrive, RenamePool, ReplaceDrive,
 };
 use hyper::Method;
 use serde::Serialize;
 
 use super::client::Client;
-use super::members::pool_and_drive;
 use super::paths::{absolute, absolute_member, all_absolute};
 use super::rebuild::Work;
 use super::removal::Leaver;
 use super::tables;
 use super::{consent, done};
 use crate::args::PoolCommand::{AddDrive, Rebalance};
-use crate::args::{
-    ClientCommand, CreateArguments, DriveCommand, HostCommand, Output, PoolCommand, SpareCommand,
-};
+use crate::args::{ClientCommand, CreateArguments, HostCommand, Output, PoolCommand, SpareCommand};
 use crate::stdio::print_line;
 
 mod access;
+mod drives;
 mod erase;
 mod notify;
+mod plans;
 mod qos;
 mod room;
 mod show;
@@ -35,7 +33,7 @@ mod volumes;
 pub async fn run(client: &Client, command: ClientCommand, output: Output) -> anyhow::Result<()> {
     match command {
         ClientCommand::Pool(command) => pool(client, command, output).await,
-        ClientCommand::Drive(command) => drive(client, command, output).await,
+        ClientCommand::Drive(command) => drives::run(client, command, output).await,
         ClientCommand::Volume(command) => volumes::run(client, command, output).await,
         ClientCommand::Qos(command) => qos::run(client, command, output).await,
         ClientCommand::Host(HostCommand::List) => {
@@ -46,6 +44,7 @@ pub async fn run(client: &Client, command: ClientCommand, output: Output) -> any
         ClientCommand::Token(command) => access::token(client, command, output).await,
         ClientCommand::Key(command) => access::key(client, command, output).await,
         ClientCommand::Notify(command) => notify::run(client, command, output).await,
+        ClientCommand::Support(_) => unreachable!("it needs no daemon"),
         ClientCommand::Session => access::session(client, output).await,
         ClientCommand::Events(asked) if asked.follow => {
             super::events::follow(client, &asked, output).await
@@ -91,6 +90,17 @@ fn print_done(
 }
 
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
+    match plans::DryRun::of(&command) {
+        Some(dry_run) => plans::run(client, dry_run, output).await,
+        None => done_with_pool(client, command, output).await,
+    }
+}
+
+async fn done_with_pool(
+    client: &Client,
+    command: PoolCommand,
+    output: Output,
+) -> anyhow::Result<()> {
     match command {
         PoolCommand::Create(new) => create_pool(client, new, output).await,
         PoolCommand::List => list_pools(client, output).await,
@@ -108,11 +118,13 @@ async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
         PoolCommand::Rename { pool, name } => rename_pool(client, &pool, name, output).await,
-        AddDrive { pool, drive, force } => add_drive(client, &pool, &drive, force, output).await,
+        AddDrive { pool, drive, force, .. } => {
+            add_drive(client, &pool, &drive, force, output).await
+        }
         PoolCommand::RemoveDrive { pool, drive, cancel, wait, yes } => {
             remove_drive(client, &pool, RemoveDrive { drive, cancel }, wait, yes, output).await
         }
-        PoolCommand::Replace { pool, drive, with, force, wait } => {
+        PoolCommand::Replace { pool, drive, with, force, wait, .. } => {
             replace_drive(client, &pool, ReplaceDrive { drive, with, force }, wait, output).await
         }
         PoolCommand::Spare(command) => spare(client, command, output).await,
@@ -137,7 +149,7 @@ async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
 
 async fn spare(client: &Client, command: SpareCommand, output: Output) -> anyhow::Result<()> {
     match command {
-        SpareCommand::Add { pool, drive, force } => {
+        SpareCommand::Add { pool, drive, force, .. } => {
             let request = NameDrive { drive: absolute(&drive)?, force };
             let place = request.drive.clone();
             change_pool(client, &pool, "/spares", &request, output, |pool| {
@@ -164,11 +176,15 @@ fn chunk_bytes(size: Option<ByteSize>) -> anyhow::Result<Option<u32>> {
     u32::try_from(size.0).ok().map(Some).with_context(why)
 }
 
-async fn create_pool(client: &Client, new: CreateArguments, output: Output) -> anyhow::Result<()> {
-    let CreateArguments { name, level, drives, force, chunk_size, overcommit } = new;
+fn pool_to_create(new: &CreateArguments) -> anyhow::Result<CreatePool> {
+    let CreateArguments { name, level, force, overcommit, .. } = new.clone();
     check_name(&name)?;
-    let (drives, chunk_bytes) = (all_absolute(&drives)?, chunk_bytes(chunk_size)?);
-    let request = CreatePool { name, level, drives, force, chunk_bytes, overcommit };
+    let (drives, chunk_bytes) = (all_absolute(&new.drives)?, chunk_bytes(new.chunk_size)?);
+    Ok(CreatePool { name, level, drives, force, chunk_bytes, overcommit })
+}
+
+async fn create_pool(client: &Client, new: CreateArguments, output: Output) -> anyhow::Result<()> {
+    let request = pool_to_create(&new)?;
     let pool: Pool = client.send_body(Method::POST, "/pools", &request).await?;
     print(output, &pool, |pool| tables::opened_pool("created", pool))
 }
@@ -383,100 +399,6 @@ async fn destroy_pool(
     .await?;
     let text = format!("pool '{pool}' is destroyed and its drives carry no label any more");
     print_done(output, "pool", pool, "destroyed", &text)
-}
-
-async fn drive(client: &Client, command: DriveCommand, output: Output) -> anyhow::Result<()> {
-    match command {
-        DriveCommand::List => {
-            let drives: Vec<PoolDrive> = client.get("/drives").await?;
-            print(output, &drives, |drives| tables::drives(drives))
-        }
-        DriveCommand::Show { drive, extended } => {
-            show::drive(client, &drive, extended, output).await
-        }
-        DriveCommand::Fail { drive, force, yes } => {
-            fail_drive(client, &drive, force, yes, output).await
-        }
-        DriveCommand::Return { drive, at } => {
-            return_drive(client, &drive, at.as_deref(), output).await
-        }
-        DriveCommand::LabelClear { drive, force, yes } => {
-            let request = NameDrive { drive: absolute(&drive)?, force };
-            let send = async |query| {
-                client
-                    .send_body(Method::POST, &format!("/drives/label-clear{query}"), &request)
-                    .await
-            };
-            let held: DriveInfo = consent::sent(yes, send).await?;
-            print(output, &held, |held| {
-                format!("{} held {}; its label is cleared", held.spec, held.content)
-            })
-        }
-        DriveCommand::LabelRestore { drives, yes } => {
-            restore_labels(client, &drives, yes, output).await
-        }
-    }
-}
-
-async fn restore_labels(
-    client: &Client,
-    drives: &[String],
-    yes: bool,
-    output: Output,
-) -> anyhow::Result<()> {
-    let (mut restored, mut refused) = (Vec::<DriveInfo>::new(), None);
-    for drive in drives {
-        let request = NameDrive { drive: absolute(drive)?, force: false };
-        let send = async |query| {
-            client.send_body(Method::POST, &format!("/drives/label-restore{query}"), &request).await
-        };
-        match consent::sent(yes, send).await {
-            Ok(held) => restored.push(held),
-            Err(error) => {
-                refused = Some(error);
-                break;
-            }
-        }
-    }
-    let line = |held: &DriveInfo| format!("{} is {} again", held.spec, held.content);
-    if !restored.is_empty() {
-        print(output, &restored, |all| all.iter().map(line).collect::<Vec<_>>().join("\n"))?;
-    }
-    refused.map_or(Ok(()), Err)
-}
-
-async fn fail_drive(
-    client: &Client,
-    drive: &str,
-    force: bool,
-    yes: bool,
-    output: Output,
-) -> anyhow::Result<()> {
-    let (pool, name) = pool_and_drive(client, drive).await?;
-    let path = format!("{}/fail-drive", path_of_pool(&pool)?);
-    let request = FailDrive { drive: name, force };
-    let send =
-        async |query| client.send_body(Method::POST, &format!("{path}{query}"), &request).await;
-    let pool: Pool = consent::sent(yes, send).await?;
-    print(output, &pool, |pool| done::failed(pool, &request.drive))
-}
-
-/// A drive comes back under a new number: where it is tells under which.
-async fn return_drive(
-    client: &Client,
-    drive: &str,
-    at: Option<&str>,
-    output: Output,
-) -> anyhow::Result<()> {
-    let (pool, name) = pool_and_drive(client, drive).await?;
-    let (path, at) = (path_of_pool(&pool)?, at.map(absolute).transpose()?);
-    let before: Pool = client.get(&path).await?;
-    let place =
-        at.clone().or_else(|| before.drives.iter().rfind(|it| it.is_named(&name))?.spec.clone());
-    let request = ReturnDrive { drive: name, at };
-    let after: Pool =
-        client.send_body(Method::POST, &format!("{path}/return-drive"), &request).await?;
-    print(output, &after, |pool| done::returned(pool, drive, place.as_deref()))
 }
 
 /// A name, or the UUID of a pool, as part of a path. What nothing can be called never gets that

@@ -10,7 +10,7 @@ use ashlar_control::types::{
 use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
 use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{
-    AccessList, DriveContent, DriveReading, DriveReport, PoolReport, VolumeReport,
+    AccessList, DriveContent, DriveFacts, DriveReading, DriveReport, PoolReport, VolumeReport,
 };
 use humantime::format_rfc3339_seconds;
 
@@ -280,7 +280,6 @@ fn pool_drive(
 ) -> PoolDrive {
     let uuid = report.status.uuid.to_string();
     let (facts, spec) = (report.facts.as_ref(), spec_of(report, remembered));
-    let states = DRIVE_STATES.iter().filter(|(_, holds)| holds(report));
     let is_lost = report.is_lost();
     let found = known
         .places
@@ -299,7 +298,7 @@ fn pool_drive(
         by_id: facts.and_then(|facts| facts.stable_name.clone()),
         kernel_name: facts.filter(|_| !is_lost).and_then(|facts| facts.kernel.clone()),
         kind: facts.map(|facts| facts.kind.clone()),
-        states: states.map(|(word, _)| (*word).to_owned()).collect(),
+        states: states_of(report),
         problem: joined([drive_problem(&report.status), refused.clone(), there_now()]),
         return_refused: refused,
         spec,
@@ -309,8 +308,18 @@ fn pool_drive(
         wrong_answers: Some(report.status.corrupt_reads),
         model,
         serial,
+        slot: facts.and_then(slot),
         health: health::health(said),
     }
+}
+
+fn states_of(drive: &DriveReport) -> Vec<String> {
+    let held = DRIVE_STATES.iter().filter(|(_, holds)| holds(drive));
+    held.map(|(word, _)| (*word).to_owned()).collect()
+}
+
+fn slot(facts: &DriveFacts) -> Option<String> {
+    facts.slot.as_ref().map(|slot| slot.name.clone())
 }
 
 /// Why a drive that is back is not taken back, if the pool has refused it.
@@ -435,6 +444,7 @@ pub fn drive_info(reading: &DriveReading) -> DriveInfo {
         pool_uuid: member.map(|superblock| superblock.pool.to_string()),
         model: facts.model.clone(),
         serial: facts.serial.clone(),
+        slot: slot(facts),
         health: health::not_asked(),
     }
 }

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
-    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, FailDrive,
-    FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency, NameDrive, NameHosts,
-    NameSpare, Pool, PoolDrive, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
-    SetCapacity, Status, Volume,
+    ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, DriveLight,
+    DrivePlan, FailDrive, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency,
+    LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
+    ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
+    Volume,
 };
 use ashlar_control::{Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning};
 use ashlar_node::MachineNode;
@@ -36,10 +37,12 @@ mod erases;
 mod health;
 mod importable;
 mod labels;
+mod lights;
 mod looks;
 mod namespaces;
 mod naming;
 mod opening;
+mod plans;
 mod qos;
 mod remembering;
 mod returning;
@@ -234,6 +237,10 @@ impl NodeApi for ServedNode {
         self.change(|node| async move { node.create_pool(request).await })
     }
 
+    fn plan_pool(&self, request: CreatePool) -> Answer<'_, PoolPlan> {
+        self.change(|node| async move { node.plan_pool(request).await })
+    }
+
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool> {
         self.change(|node| async move { node.import_pool(request).await })
     }
@@ -314,6 +321,10 @@ impl NodeApi for ServedNode {
         self.change(|node| async move { node.add_drive(pool, request).await })
     }
 
+    fn plan_drive(&self, pool: String, request: PlanDrive) -> Answer<'_, DrivePlan> {
+        self.change(|node| async move { node.plan_drive(pool, request).await })
+    }
+
     fn add_spare(&self, pool: String, request: NameDrive) -> Answer<'_, Pool> {
         self.change(|node| async move { node.add_spare(pool, request).await })
     }
@@ -352,6 +363,10 @@ impl NodeApi for ServedNode {
 
     fn inspect_drive(&self, request: NameDrive) -> Answer<'_, DriveInfo> {
         Box::pin(self.shared.inspect_drive(request))
+    }
+
+    fn locate_drive(&self, request: LocateDrive) -> Answer<'_, DriveLight> {
+        self.change(|node| async move { node.locate_drive(request).await })
     }
 
     fn clear_label(&self, request: NameDrive, consent: Consent) -> Answer<'_, DriveInfo> {

@@ -30,6 +30,7 @@ fn facts(spec: &str) -> DriveFacts {
         is_direct: true,
         model: None,
         serial: None,
+        slot: None,
     }
 }
 

@@ -110,6 +110,7 @@ fn of_member(drive: &PoolDrive) -> Vec<(&'static str, String)> {
         ("wrong answers", known(drive.wrong_answers, |count| count.to_string())),
         ("model", or_dash(drive.model.as_deref())),
         ("serial", or_dash(drive.serial.as_deref())),
+        ("slot", or_dash(drive.slot.as_deref())),
     ]);
     rows.extend(drive.health.warnings.iter().map(|it| ("warning", printable(&it.message))));
     rows
@@ -133,6 +134,7 @@ fn of_info(drive: &DriveInfo) -> Vec<(&'static str, String)> {
         ("holds", printable(&drive.content)),
         ("model", or_dash(drive.model.as_deref())),
         ("serial", or_dash(drive.serial.as_deref())),
+        ("slot", or_dash(drive.slot.as_deref())),
     ];
     rows.extend(drive.health.warnings.iter().map(|it| ("warning", printable(&it.message))));
     rows

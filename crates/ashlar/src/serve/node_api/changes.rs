@@ -35,14 +35,7 @@ impl Shared {
     pub(super) async fn create_pool(&self, request: CreatePool) -> Result<Pool, ApiError> {
         let new = requests::new_pool(&request)?;
         let _changing = self.changing.next().await?;
-        self.note_stops().await;
-        if self.memory().unavailable_pool(&new.name).is_some() {
-            return Err(api_error(NodeError::PoolExists(new.name)));
-        }
-        self.check_no_spare(&request.drives)?;
-        self.check_not_opening(&request.drives)?;
-        self.check_distinct(&request.drives).await?;
-        self.memory().check_remembers("Ashlar makes no pool now: no start would open it")?;
+        self.check_new_pool(&new.name, &request.drives).await?;
         let record =
             self.node.create_pool(new, request.drives, request.force).await.map_err(api_error)?;
         let mut pool = self.remember(&record).await?;
@@ -51,6 +44,27 @@ impl Shared {
         }
         pool.notes.extend(Level::instead_of_groups(&request.level).map(|(_, why)| why));
         Ok(pool)
+    }
+
+    /// Nothing that is remembered stands against a pool of this name and these drives.
+    pub(super) async fn check_new_pool(
+        &self,
+        name: &str,
+        drives: &[String],
+    ) -> Result<(), ApiError> {
+        self.note_stops().await;
+        if self.memory().unavailable_pool(name).is_some() {
+            return Err(api_error(NodeError::PoolExists(name.to_owned())));
+        }
+        self.check_nobodys(drives).await?;
+        self.memory().check_remembers("Ashlar makes no pool now: no start would open it")
+    }
+
+    /// No pool has these drives, waits for them, or lies on them.
+    pub(super) async fn check_nobodys(&self, drives: &[String]) -> Result<(), ApiError> {
+        self.check_no_spare(drives)?;
+        self.check_not_opening(drives)?;
+        self.check_distinct(drives).await
     }
 
     /// Lets volumes of a pool that was just made be promised more than is formatted.
@@ -237,9 +251,7 @@ impl Shared {
         request: NameDrive,
     ) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
-        self.check_no_spare([&request.drive])?;
-        self.check_not_opening(std::slice::from_ref(&request.drive))?;
-        self.check_distinct(std::slice::from_ref(&request.drive)).await?;
+        self.check_nobodys(std::slice::from_ref(&request.drive)).await?;
         let added = self.node.add_drive(&pool, request.drive, request.force).await;
         self.remember(&added.map_err(api_error)?).await
     }
@@ -293,9 +305,7 @@ impl Shared {
     ) -> Result<Pool, ApiError> {
         let _changing = self.turn_to_change(&pool).await?;
         let ReplaceDrive { drive, with, force } = request;
-        self.check_no_spare([&with])?;
-        self.check_not_opening(std::slice::from_ref(&with))?;
-        self.check_distinct(std::slice::from_ref(&with)).await?;
+        self.check_nobodys(std::slice::from_ref(&with)).await?;
         let drive = self.member_called(&pool, &drive, |_| true).await?;
         let old = self.node.drive_named(&pool, &drive).await.map_err(api_error)?.status.uuid;
         let replaced = self.node.replace_drive(&pool, drive, with, force).await;
