@@ -22,7 +22,7 @@ use crate::dispatcher::{Dispatcher, Gone};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::reactor_pools::{
-    CreateRequest, DriveErase, DriveReading, Given, KnownPool, OpenRequest, Opening, ReactorPools,
+    DriveErase, DriveReading, Given, KnownPool, OpenRequest, Opening, ReactorPools,
 };
 use crate::report::{HeldDrive, Order, PoolRecord, PoolReport, SettingsChange};
 use crate::table::{ReactorIndex, Table};

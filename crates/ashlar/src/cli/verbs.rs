@@ -92,15 +92,11 @@ fn print_done(
 async fn pool(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match plans::DryRun::of(&command) {
         Some(dry_run) => plans::run(client, dry_run, output).await,
-        None => done_with_pool(client, command, output).await,
+        None => pool_verb(client, command, output).await,
     }
 }
 
-async fn done_with_pool(
-    client: &Client,
-    command: PoolCommand,
-    output: Output,
-) -> anyhow::Result<()> {
+async fn pool_verb(client: &Client, command: PoolCommand, output: Output) -> anyhow::Result<()> {
     match command {
         PoolCommand::Create(new) => create_pool(client, new, output).await,
         PoolCommand::List => list_pools(client, output).await,
@@ -109,11 +105,7 @@ async fn done_with_pool(
             list_importable(client, output).await
         }
         PoolCommand::Get { pool, settings } => get_pool(client, &pool, &settings, output).await,
-        PoolCommand::History { pool } => {
-            let query = queried("/audit", &[("pool", pool)])?;
-            let all: Vec<AuditEntry> = client.get(&query).await?;
-            print(output, &all, |all| tables::audit(all))
-        }
+        PoolCommand::History { pool } => history(client, pool, output).await,
         PoolCommand::Import { pool, drives, name, degraded } => {
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
@@ -140,6 +132,11 @@ async fn done_with_pool(
         }
         PoolCommand::Destroy { pool, yes, .. } => destroy_pool(client, &pool, yes, output).await,
     }
+}
+
+async fn history(client: &Client, pool: String, output: Output) -> anyhow::Result<()> {
+    let all: Vec<AuditEntry> = client.get(&queried("/audit", &[("pool", pool)])?).await?;
+    print(output, &all, |all| tables::audit(all))
 }
 
 async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
