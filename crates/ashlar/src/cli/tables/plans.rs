@@ -20,7 +20,7 @@ pub fn pool_plan(plan: &PoolPlan) -> String {
          ({raw} raw), in chunks of {chunk}"
     );
     let notes = plan.notes.iter().map(|note| format!("note: {}", printable(note)));
-    let lines = [taken(drives), would].into_iter().chain(notes);
+    let lines = [taken(drives), prose(&would)].into_iter().chain(notes);
     lines.chain([NOTHING_CHANGED.to_owned()]).collect::<Vec<_>>().join("\n")
 }
 
