@@ -1,7 +1,7 @@
 //! Who asks, and what they may do.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,12 +11,14 @@ use crate::operation::Operation;
 
 pub(crate) mod accounts;
 mod attempts;
+mod buckets;
 mod jwt;
 pub(crate) mod leave;
 mod tokens;
 
 pub use accounts::{Accounts, Vault, VaultError};
 pub(crate) use attempts::Attempts;
+pub(crate) use buckets::Buckets;
 
 /// What a client may do. Each role may do what those before it may.
 #[derive(
@@ -50,6 +52,17 @@ pub(crate) enum Entrance {
     Socket { uid: u32, pid: Option<i32>, role: Role },
     /// By the network: it has to say who it is.
     Network(SocketAddr),
+}
+
+/// What counts as one address: of IPv6 a /64, of which one machine may have all addresses.
+pub(crate) fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+        address => address,
+    }
 }
 
 impl Entrance {

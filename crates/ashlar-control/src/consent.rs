@@ -20,6 +20,8 @@ pub const CONFIRM: &str = "confirm=true";
 pub enum Consent {
     /// It has said so.
     Given,
+    /// It has said so, and its role may not lose data.
+    GivenToKeep,
     /// It has not.
     Missing,
 }
@@ -30,13 +32,34 @@ impl Consent {
         if is_given { Consent::Given } else { Consent::Missing }
     }
 
+    /// The same of a client whose role may not lose data.
+    pub fn to_keep(self) -> Self {
+        match self {
+            Consent::Missing => Consent::Missing,
+            Consent::Given | Consent::GivenToKeep => Consent::GivenToKeep,
+        }
+    }
+
+    /// Lets a request on that loses data, if the client has consented and may.
+    ///
+    /// # Errors
+    /// As of [`Self::check`]; or that the client's role may not.
+    pub fn check_loss(self, costs: impl FnOnce() -> String) -> Result<(), ApiError> {
+        match self {
+            Consent::GivenToKeep => {
+                Err(ApiError::new(ErrorCode::Forbidden, costs()).with_hint("an admin may do that"))
+            }
+            Consent::Given | Consent::Missing => self.check(costs),
+        }
+    }
+
     /// Lets the request on if the client has consented.
     ///
     /// # Errors
     /// What it costs, as `costs` says it.
     pub fn check(self, costs: impl FnOnce() -> String) -> Result<(), ApiError> {
         match self {
-            Consent::Given => Ok(()),
+            Consent::Given | Consent::GivenToKeep => Ok(()),
             Consent::Missing => Err(ApiError::new(ErrorCode::ConfirmationNeeded, costs())
                 .with_hint(format!(
                     "add --yes to consent; clients of the API repeat the request with ?{CONFIRM}"

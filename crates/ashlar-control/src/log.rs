@@ -1,9 +1,9 @@
 //! A log of what has happened: the newest entries in memory, all that are kept in an archive, and
 //! who follows them.
 //!
-//! A follower is a place in the log and nothing else. One that is slow makes nothing wait and
-//! nothing grow: it misses what leaves the memory before it has come there, and the gap in the
-//! numbers says so.
+//! A follower is a place in the log, and what was read from there at once. One that is slow makes
+//! nothing wait and nothing grow: what leaves the memory before it has come there it reads from the
+//! archive. What that does not have it misses, and the gap in the numbers says so.
 
 use std::collections::VecDeque;
 use std::io;
@@ -86,10 +86,9 @@ impl<E: Entry> Wanted<E> {
 
     /// All of these entries, which come in their order, that are wanted.
     pub fn of(&self, entries: impl IntoIterator<Item = E>) -> Vec<E> {
-        let entries = entries.into_iter().filter(|entry| entry.seq() < self.before);
-        let wanted = entries.filter(|entry| (self.filter)(entry));
+        let wanted = entries.into_iter().filter(|entry| self.has(entry));
         match self.after {
-            Some(after) => wanted.filter(|entry| entry.seq() > after).take(self.limit).collect(),
+            Some(_) => wanted.take(self.limit).collect(),
             None => {
                 let mut last = VecDeque::new();
                 for entry in wanted {
@@ -101,6 +100,30 @@ impl<E: Entry> Wanted<E> {
                 last.into()
             }
         }
+    }
+
+    /// The same of those in memory, of which no others are copied, nor looked at before `after`.
+    fn of_recent(&self, entries: &VecDeque<E>) -> Vec<E> {
+        match self.after {
+            Some(after) => {
+                let begin = entries.partition_point(|entry| entry.seq() <= after);
+                let wanted = entries.range(begin..).filter(|entry| self.has(entry));
+                wanted.take(self.limit).cloned().collect()
+            }
+            None => {
+                let wanted = entries.iter().rev().filter(|entry| self.has(entry));
+                let mut last: Vec<E> = wanted.take(self.limit).cloned().collect();
+                last.reverse();
+                last
+            }
+        }
+    }
+
+    /// Whether this one is wanted.
+    fn has(&self, entry: &E) -> bool {
+        let seq = entry.seq();
+        let is_after = self.after.is_none_or(|after| seq > after);
+        is_after && seq < self.before && (self.filter)(entry)
     }
 }
 
@@ -122,6 +145,13 @@ struct Recent<E> {
     last: SystemTime,
 }
 
+impl<E: Entry> Recent<E> {
+    /// The number of the first one in memory, or of the next one where there is none.
+    fn first(&self) -> u64 {
+        self.entries.front().map_or(self.next_seq, Entry::seq)
+    }
+}
+
 impl<E: Entry> Log<E> {
     /// The log that goes on after `before`, the newest entries of the archive. Its numbers begin
     /// above these, and with the time in milliseconds: above all that an earlier daemon gave out
@@ -136,12 +166,11 @@ impl<E: Entry> Log<E> {
         let last = before.last().map_or(0, Entry::seq);
         let skipped = before.len().saturating_sub(RECENT_MAX);
         let entries = before.into_iter().skip(skipped).collect();
-        let recent = Mutex::new(Recent {
-            entries,
-            next_seq: seq.max(last.saturating_add(1)),
-            last: SystemTime::UNIX_EPOCH,
-        });
-        Log { recent, archive, ended: watch::Sender::new(false), newest: watch::Sender::new(last) }
+        let next_seq = seq.max(last.saturating_add(1));
+        let recent = Mutex::new(Recent { entries, next_seq, last: SystemTime::UNIX_EPOCH });
+        // Whatever the archive may have is before it, whether or not that could be read.
+        let newest = watch::Sender::new(next_seq - 1);
+        Log { recent, archive, ended: watch::Sender::new(false), newest }
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent<E>> {
@@ -207,8 +236,8 @@ impl<E: Entry> Log<E> {
     /// have come to the archive yet.
     fn list_recent(&self, wanted: &Wanted<E>) -> (Vec<E>, Option<Wanted<E>>) {
         let recent = self.recent();
-        let found = wanted.of(recent.entries.iter().cloned());
-        let first = recent.entries.front().map_or(recent.next_seq, Entry::seq);
+        let found = wanted.of_recent(&recent.entries);
+        let first = recent.first();
         let left = match wanted.after {
             Some(after) if after.saturating_add(1) >= first => 0,
             Some(_) => wanted.limit,
@@ -228,15 +257,22 @@ impl<E: Entry> Log<E> {
         self.archive.as_ref()?.failure()
     }
 
+    /// The number before the first one in memory: what comes after it needs no archive.
+    pub fn before_memory(&self) -> u64 {
+        self.recent().first().saturating_sub(1)
+    }
+
     fn first_after(&self, seq: u64) -> Option<E> {
         let recent = self.recent();
         let at = recent.entries.partition_point(|entry| entry.seq() <= seq);
         recent.entries.get(at).cloned()
     }
 
-    /// Follows what comes after `seq`. Nothing, if too many do.
-    pub(crate) fn follow(self: &Arc<Self>, seq: u64) -> Option<Follower<E>> {
-        let follower = Follower { log: self.clone(), ended: self.ended.subscribe(), seq };
+    /// Follows what comes after that number, or all that is in memory. Nothing, if too many do.
+    pub(crate) fn follow(self: &Arc<Self>, after: Option<u64>) -> Option<Follower<E>> {
+        let seq = after.unwrap_or_else(|| self.before_memory());
+        let (log, ended, read) = (self.clone(), self.ended.subscribe(), VecDeque::new());
+        let follower = Follower { log, ended, seq, read };
         (self.followers() <= FOLLOWERS_MAX).then_some(follower)
     }
 
@@ -262,6 +298,8 @@ pub(crate) struct Follower<E> {
     log: Arc<Log<E>>,
     ended: watch::Receiver<bool>,
     seq: u64,
+    /// What comes next, where it was read from the archive.
+    read: VecDeque<E>,
 }
 
 impl<E: Entry> Follower<E> {
@@ -270,13 +308,28 @@ impl<E: Entry> Follower<E> {
         loop {
             // Marked as seen before the log is looked at: what comes in between wakes.
             let ended = *self.ended.borrow_and_update();
-            if let Some(entry) = self.log.first_after(self.seq) {
+            self.read_what_has_left_memory().await;
+            let read = self.read.pop_front();
+            if let Some(entry) = read.or_else(|| self.log.first_after(self.seq)) {
                 self.seq = entry.seq();
                 return Some(entry);
             }
             if ended || self.ended.changed().await.is_err() {
                 return None;
             }
+        }
+    }
+
+    /// Reads on in the archive, where what comes next is no more in memory. What cannot be read is
+    /// missed.
+    async fn read_what_has_left_memory(&mut self) {
+        if !self.read.is_empty() || self.seq >= self.log.before_memory() {
+            return;
+        }
+        let wanted = Wanted { after: Some(self.seq), ..Wanted::last(RECENT_MAX) };
+        match self.log.list(wanted).await {
+            Ok(found) => self.read = found.into(),
+            Err(error) => tracing::warn!(%error, "a follower misses what cannot be read"),
         }
     }
 

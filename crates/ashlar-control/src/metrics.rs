@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::types::{Host, IoStat, Job, ProcessFigures, Status};
 
+mod classic;
 mod drives;
 mod io;
 mod node;
@@ -49,6 +50,11 @@ impl Snapshot {
         let mut text = String::new();
         encode(&mut text, &registry).expect("a text takes everything");
         text
+    }
+
+    /// The same in the format before OpenMetrics.
+    pub fn classic_text(self) -> String {
+        classic::of(&self.text())
     }
 }
 

@@ -84,6 +84,11 @@ impl Operation {
         self.query_names().any(|known| known == name)
     }
 
+    /// Whether it is done only to what the client has seen, where that says so.
+    pub(crate) fn takes_if_match(&self) -> bool {
+        self.may_fail_with(ErrorCode::PreconditionFailed)
+    }
+
     /// Whether it may answer with that error.
     pub fn may_fail_with(&self, code: ErrorCode) -> bool {
         self.errors.contains(&code)
@@ -173,7 +178,7 @@ impl Route {
     /// It makes something, and a client that has got no answer may ask again.
     pub fn idempotent(mut self) -> Self {
         self.operation.is_idempotent = true;
-        self.header::<String>("Idempotency-Key", "A key that the client has made up for this request. Asked again with the same key, it answers what it has answered, and makes nothing twice. Kept for a day, at most until the daemon ends.")
+        self.header::<String>("Idempotency-Key", "A key that the client has made up for this request. Asked again with the same key, it answers what it has answered, and makes nothing twice. Kept for a day, at most until the daemon ends or so many others came that there is no room for it.")
             .fails(&[ErrorCode::IdempotencyKeyReused])
     }
 
@@ -187,7 +192,7 @@ impl Route {
         let route = self.needs(role);
         match route.operation.path.contains("{pool}") {
             true => route
-                .header::<String>("If-Match", "Only if the pool or volume is as the client has seen it: the ETag of that answer.")
+                .header::<String>("If-Match", "Only if the pool, volume or policy is as the client has seen it: the ETag of that answer.")
                 .fails(&[ErrorCode::PreconditionFailed]),
             false => route,
         }

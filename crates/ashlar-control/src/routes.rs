@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 
-use crate::access::{Accounts, Attempts};
+use crate::access::{Accounts, Attempts, Buckets};
 use crate::dashboard;
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON};
 use crate::node_api::NodeApi;
@@ -25,6 +25,7 @@ use preconditions::PoolTurns;
 
 mod accounts;
 mod audit;
+mod bounded;
 mod drives;
 mod etag;
 mod events;
@@ -62,6 +63,8 @@ pub(crate) struct Api {
     watcher: Arc<Watcher>,
     accounts: Arc<Accounts>,
     attempts: Arc<Attempts>,
+    /// What those are answered who have not said who they are.
+    unknown: Arc<Buckets>,
     network: SharedFacts,
     notifier: Arc<dyn Notifier>,
     turns: Arc<PoolTurns>,
@@ -149,6 +152,7 @@ pub fn router(
         watcher,
         accounts,
         attempts: Arc::default(),
+        unknown: Arc::new(bounded::answers()),
         network,
         notifier,
         turns: Arc::default(),
@@ -169,6 +173,7 @@ pub fn router(
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::map_response(in_one_shape))
+        .layer(axum::middleware::from_fn_with_state(api.clone(), bounded::answer))
         .with_state(api)
 }
 

@@ -8,13 +8,15 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::Extension;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -23,7 +25,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use crate::access::Entrance;
+use crate::access::{Buckets, Entrance};
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON, Problem};
 use crate::listen::{Renewable, Socket};
 use crate::secure::Identity;
@@ -39,6 +41,9 @@ const HEAD_WAIT: Duration = Duration::from_secs(30);
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(10);
 /// The head of a request, at most.
 const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Connections that one address may begin at once, and how often one more: each costs a handshake.
+const ARRIVALS_MAX: u32 = 128;
+const ARRIVAL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long is waited after an error that may last, as where no file can be opened.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
 
@@ -129,7 +134,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let ending = Mutex::new(Some(GracefulShutdown::new()));
-    let connections = Arc::new(Connections { router, ending });
+    let arrivals = Buckets::new(ARRIVALS_MAX, ARRIVAL_INTERVAL);
+    let connections = Arc::new(Connections { router, arrivals, ending });
     let by_socket = of_socket(Renewable::new(socket, renewed), connections.clone());
     let by_network = of_network(networks, connections.clone());
     tokio::select! {
@@ -146,6 +152,8 @@ pub async fn serve(
 /// What all connections have in common.
 struct Connections {
     router: Router,
+    /// How often those of one address may come by the network.
+    arrivals: Buckets,
     /// By which the end waits for the requests under way. None: it has come.
     ending: Mutex<Option<GracefulShutdown>>,
 }
@@ -156,15 +164,16 @@ impl Connections {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let router = self.router.clone().layer(Extension(entrance));
+        let router = TowerToHyperService::new(self.router.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(entrance);
+            router.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_WAIT)
             .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(
-                TokioIo::new(Deadline::new(stream)),
-                TowerToHyperService::new(router),
-            );
+            .serve_connection(TokioIo::new(Deadline::new(stream)), service);
         let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = ending.as_ref().map(|ending| ending.watch(connection));
         drop(ending);
@@ -237,6 +246,9 @@ async fn of_listener(
     loop {
         let place = places.next().await;
         match listener.accept().await {
+            Ok((_, address)) if !connections.arrivals.take(address.ip(), Instant::now()) => {
+                tracing::debug!(%address, "it comes more often than one may");
+            }
             Ok((stream, address)) => {
                 let Some(place) = places.give(place, address.ip()) else {
                     tracing::debug!(%address, "it has as many connections as one may have");

@@ -19,15 +19,20 @@ use crate::log::Keeping;
 use crate::node_api::{NodeApi, SharedHostNqn, Warning};
 use crate::types::{Deed, Happening, Pool, Severity};
 use flood::Flood;
+use refusals::Refusals;
 use visits::Visits;
 
 mod compare;
 mod flood;
+mod refusals;
 mod visits;
 
 /// How often it looks while somebody follows, and while nobody does.
 const FOLLOWED_INTERVAL: Duration = Duration::from_secs(1);
 const ALONE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long a look may take: a pool that stands still keeps nobody from what is known.
+const LOOK_WAIT: Duration = Duration::from_secs(2);
 
 /// What is kept.
 const EVENTS: &str = "events";
@@ -43,6 +48,7 @@ pub struct Watcher {
     started: Instant,
     seen: Mutex<Seen>,
     changes: std::sync::Mutex<Flood>,
+    refusals: std::sync::Mutex<Refusals>,
     visits: std::sync::Mutex<Visits>,
     /// What those around the node have to warn of, by whom.
     warnings: std::sync::Mutex<BTreeMap<String, String>>,
@@ -100,8 +106,9 @@ impl Watcher {
         let warnings =
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings));
-        let (seen, changes, visits, warnings) = Default::default();
-        Watcher { node_api, log, audit, started: Instant::now(), seen, changes, visits, warnings }
+        let (seen, changes, refusals, visits, warnings) = Default::default();
+        let started = Instant::now();
+        Watcher { node_api, log, audit, started, seen, changes, refusals, visits, warnings }
     }
 
     /// Looks, and hears of hosts, for as long as it is polled.
@@ -140,10 +147,15 @@ impl Watcher {
     }
 
     /// Looks once: what has changed by now is in the log then. A node that does not answer has
-    /// changed nothing.
+    /// changed nothing, and one that answers late is seen by the next look.
     pub async fn look(&self) {
         self.tell_untold_changes();
         self.tell_visits();
+        self.tell_what_is_not_kept();
+        let _ = tokio::time::timeout(LOOK_WAIT, self.look_at_node()).await;
+    }
+
+    async fn look_at_node(&self) {
         let mut seen = self.seen.lock().await;
         let Ok(pools) = self.node_api.pools().await else { return };
         let shared_nqns = self.node_api.shared_host_nqns();
@@ -151,7 +163,6 @@ impl Watcher {
         let at = self.started.elapsed();
         let mut now = Seen { pools, shared_nqns, warnings, at, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
-        self.tell_what_is_not_kept();
         *seen = now;
     }
 
@@ -197,6 +208,19 @@ impl Watcher {
         }
     }
 
+    /// The same of what is refused before anything is looked at, unless there is too much of that:
+    /// it is counted.
+    pub(crate) fn tell_refused(&self, caller: &str, deed: Deed) {
+        let admitted = self.refusals().admit(Instant::now(), caller, deed);
+        if let Some(deed) = admitted {
+            self.tell_change(deed);
+        }
+    }
+
+    fn refusals(&self) -> MutexGuard<'_, Refusals> {
+        self.refusals.lock().expect("no holder of the lock panics")
+    }
+
     fn tell_what_is_not_kept(&self) {
         let events = self
             .log
@@ -210,6 +234,8 @@ impl Watcher {
     }
 
     fn tell_untold_changes(&self) {
+        let refused = self.refusals().take_untold(Instant::now());
+        self.audit.add(refused);
         let untold =
             self.changes.lock().expect("no holder of the lock panics").take_untold(Instant::now());
         if untold > 0 {
@@ -221,6 +247,8 @@ impl Watcher {
 
     /// The daemon is about to end.
     pub fn tell_end(&self) {
+        let refused = self.refusals().end();
+        self.audit.add(refused);
         self.log.add([Happening::new(
             Severity::Info,
             EventKind::DaemonStopping,

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use super::network_of;
 
 /// Failures of one address within [`INTERVAL`].
 const FAILURES_MAX: u32 = 10;
@@ -24,20 +26,36 @@ struct Failures {
 }
 
 impl Attempts {
-    /// Whether whoever asks from there may try now.
+    /// Whether whoever asks from there may try now. While so many addresses fail that no more can
+    /// be known, those that are not known may not: they may be others of whoever fails.
     pub fn may_try(&self, from: IpAddr, now: Instant) -> bool {
-        let failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = network_of(from);
+        let failures = self.with_room_for(from, now);
+        let has_room = failures.len() < ADDRESSES_MAX;
         let is_recent = |it: &&Failures| now.saturating_duration_since(it.since) < INTERVAL;
-        failures.get(&from).filter(is_recent).is_none_or(|it| it.count < FAILURES_MAX)
+        match failures.get(&from) {
+            Some(known) => Some(known).filter(is_recent).is_none_or(|it| it.count < FAILURES_MAX),
+            None => has_room,
+        }
     }
 
-    /// It has failed.
-    pub fn has_failed(&self, from: IpAddr, now: Instant) {
+    /// The failures, without those that are over if there is no room for that address.
+    fn with_room_for(
+        &self,
+        from: IpAddr,
+        now: Instant,
+    ) -> MutexGuard<'_, BTreeMap<IpAddr, Failures>> {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() >= ADDRESSES_MAX && !failures.contains_key(&from) {
             failures.retain(|_, it| now.saturating_duration_since(it.since) < INTERVAL);
         }
-        // Of more than can be known at a time each may try.
+        failures
+    }
+
+    /// It has failed.
+    pub fn has_failed(&self, from: IpAddr, now: Instant) {
+        let from = network_of(from);
+        let mut failures = self.with_room_for(from, now);
         if failures.len() >= ADDRESSES_MAX && !failures.contains_key(&from) {
             return;
         }

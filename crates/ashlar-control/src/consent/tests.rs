@@ -31,3 +31,14 @@ fn a_refusal_says_what_it_costs_and_how_to_go_on() {
     let hint = refused.hint.expect("a way out");
     assert!(hint.contains("--yes") && hint.contains(CONFIRM), "{hint}");
 }
+
+#[test]
+fn who_may_lose_no_data_consents_to_all_else() {
+    let costs = || "all is lost".to_owned();
+    let consent = Consent::Given.to_keep();
+    assert_eq!(consent.check(costs), Ok(()));
+    assert_eq!(consent.check_loss(costs).expect_err("it may not").code, ErrorCode::Forbidden);
+    assert_eq!(Consent::Given.check_loss(costs), Ok(()));
+    let missing = Consent::Missing.to_keep().check_loss(costs).expect_err("nobody has consented");
+    assert_eq!(missing.code, ErrorCode::ConfirmationNeeded);
+}

@@ -58,7 +58,8 @@ codes! {
     Unauthenticated "unauthenticated" UNAUTHORIZED "Not known who asks",
         "Whoever comes by the network has to show a token.";
     TooManyAttempts "too_many_attempts" TOO_MANY_REQUESTS "Too many attempts",
-        "Too many tokens were shown from there that are not known.";
+        "Too many tokens were shown from there that are not known, or too much was asked for \
+         without one.";
     Forbidden "forbidden" FORBIDDEN "Not allowed",
         "The caller's role may not ask for this.";
     BodyTooLarge "body_too_large" PAYLOAD_TOO_LARGE "Body too large",

@@ -55,8 +55,8 @@ pub(crate) fn filtered(route: Route) -> Route {
 
 impl EventQuery {
     /// Where a stream begins.
-    pub fn start(&self) -> u64 {
-        self.after.unwrap_or(0)
+    pub fn start(&self) -> Option<u64> {
+        self.after
     }
 
     /// # Errors
@@ -91,7 +91,8 @@ impl Filter {
             && is(&self.pool, &what.pool)
             && is(&self.volume, &what.volume)
             && is(&self.drive, &what.drive)
-            && is(&self.host, &what.host)
+            && (is(&self.host, &what.host)
+                || what.hosts.iter().any(|it| Some(it) == self.host.as_ref()))
             && self.span.has(&event.time)
     }
 }

@@ -23,7 +23,7 @@ fn read(follower: &mut Follower<Event>) -> Vec<u64> {
 fn a_follower_gets_what_was_there_and_what_comes() {
     let log = log();
     add(&log, 3);
-    let mut follower = log.follow(100).expect("there is room");
+    let mut follower = log.follow(Some(100)).expect("there is room");
     assert_eq!(read(&mut follower), [101, 102]);
     let mut next = Box::pin(follower.next());
     let mut context = Context::from_waker(Waker::noop());
@@ -40,7 +40,7 @@ fn a_follower_gets_what_was_there_and_what_comes() {
 #[test]
 fn a_log_that_ends_is_read_to_its_end() {
     let log = log();
-    let mut follower = log.follow(0).expect("there is room");
+    let mut follower = log.follow(Some(0)).expect("there is room");
     add(&log, 2);
     log.end();
     assert_eq!(read(&mut follower), [100, 101]);
@@ -49,7 +49,7 @@ fn a_log_that_ends_is_read_to_its_end() {
 #[test]
 fn a_slow_follower_makes_nothing_grow_and_sees_the_gap() {
     let log = log();
-    let mut follower = log.follow(0).expect("there is room");
+    let mut follower = log.follow(Some(0)).expect("there is room");
     add(&log, 1);
     assert_eq!(read(&mut follower), [100]);
     (0..10).for_each(|_| add(&log, RECENT_MAX));
@@ -167,6 +167,24 @@ fn what_is_not_in_the_archive_yet_is_listed_with_what_is() {
 }
 
 #[test]
+fn a_follower_is_told_what_has_left_the_memory_too() {
+    let archive = Arc::new(Kept::default());
+    let log = Arc::new(EventLog::beginning_at(100, Some(archive), Vec::new()));
+    add(&log, 3 * RECENT_MAX);
+    let mut follower = log.follow(Some(100)).expect("there is room");
+    let all: Vec<u64> = (101..100 + 3 * RECENT_MAX as u64).collect();
+    assert_eq!(read(&mut follower), all);
+    let mut newest = log.follow(None).expect("there is room");
+    assert_eq!(
+        read(&mut newest).len(),
+        RECENT_MAX,
+        "who names no number is told what is in memory"
+    );
+    add(&log, RECENT_MAX + 5);
+    assert_eq!(read(&mut newest).len(), RECENT_MAX + 5, "nor does one that is slow miss any");
+}
+
+#[test]
 fn a_log_goes_on_above_what_an_earlier_daemon_has_kept() {
     let event = |seq| {
         Event::new(seq, String::new(), Happening::new(Severity::Info, EventKind::PoolOpened, "it"))
@@ -177,13 +195,21 @@ fn a_log_goes_on_above_what_an_earlier_daemon_has_kept() {
 }
 
 #[test]
+fn a_log_whose_archive_could_not_be_read_begins_behind_all_that_is_in_it() {
+    let log = log();
+    assert_eq!((*log.newest().borrow(), log.before_memory()), (99, 99));
+    add(&log, 2);
+    assert_eq!((*log.newest().borrow(), log.before_memory()), (101, 99));
+}
+
+#[test]
 fn only_so_many_follow_at_a_time() {
     let log = log();
     let mut followers: Vec<Follower<Event>> =
-        (0..FOLLOWERS_MAX).map(|_| log.follow(0).expect("there is room")).collect();
-    assert!(log.follow(0).is_none());
+        (0..FOLLOWERS_MAX).map(|_| log.follow(Some(0)).expect("there is room")).collect();
+    assert!(log.follow(Some(0)).is_none());
     followers.pop();
-    assert!(log.follow(0).is_some());
+    assert!(log.follow(Some(0)).is_some());
     drop(followers);
     assert_eq!(log.followers(), 0);
 }

@@ -1,5 +1,6 @@
 //! Pools and their jobs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use prometheus_client::encoding::DescriptorEncoder;
@@ -211,8 +212,23 @@ pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt:
     let counters = pools.iter().filter_map(|pool| Some((label(pool), pool.counters.as_ref()?)));
     encode_figures(encoder, &COUNTERS, &counters.collect::<Vec<_>>())?;
     let of_job = |job: &Job| vec![("pool", job.pool.clone()), ("kind", job.kind.word().to_owned())];
-    let jobs = of.jobs.iter().map(|job| (of_job(job), job));
-    encode_figures(encoder, &JOBS, &jobs.collect::<Vec<_>>())
+    let jobs: Vec<(Labels, &Job)> =
+        one_each(&of.jobs).into_iter().map(|job| (of_job(job), job)).collect();
+    encode_figures(encoder, &JOBS, &jobs)
+}
+
+/// One job of each kind and pool, by its name: of two pools that had one name after another, the
+/// one that goes on, or else the last. Two series with the same labels are no metrics.
+fn one_each(jobs: &[Job]) -> Vec<&Job> {
+    let mut all = BTreeMap::<(&str, &str), &Job>::new();
+    for job in jobs {
+        let key = (job.pool.as_str(), job.kind.word());
+        let goes_on = |job: &Job| job.is("running") || job.is("waiting");
+        if all.get(&key).is_none_or(|other| !goes_on(other) || goes_on(job)) {
+            all.insert(key, job);
+        }
+    }
+    all.into_values().collect()
 }
 
 fn state(pool: &Pool, word: &str) -> (Labels, Value) {

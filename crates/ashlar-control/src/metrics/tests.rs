@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::types::{
-    Alert, IoCounts, IoStatDrive, IoStatVolume, Pool, PoolCounters, PoolDrive, PoolJobs, PoolSpace,
-    Progress, Severity, ThreadFigures, Volume,
+    Alert, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool, PoolCounters, PoolDrive, PoolJobs,
+    PoolSpace, Progress, Severity, ThreadFigures, Volume,
 };
 
 fn counts() -> IoCounts {
@@ -155,4 +155,19 @@ fn the_reference_names_each_family_once_and_a_scrape_has_no_other() {
         assert!(metric.help.ends_with('.'), "{}: {}", metric.name, metric.help);
         assert_eq!(metric.name.ends_with("_total"), metric.kind == "counter", "{}", metric.name);
     }
+}
+
+#[test]
+fn two_erases_of_pools_of_one_name_are_one_series() {
+    let job = |id: &str, state: &str| {
+        let states = vec![state.to_owned()];
+        let (id, pool) = (id.to_owned(), "tank".to_owned());
+        Job { id, pool, kind: JobKind::Erase, states, ..snapshot().jobs.remove(0) }
+    };
+    let mut snapshot = snapshot();
+    snapshot.jobs = vec![job("a/erase", "running"), job("b/erase", "finished")];
+    let text = snapshot.text();
+    let of_job: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("ashlar_job_running{")).collect();
+    assert_eq!(of_job, [r#"ashlar_job_running{pool="tank",kind="erase"} 1"#]);
 }

@@ -1,4 +1,5 @@
-//! Which version of a pool or a volume a client has seen: its entity tag (RFC 9110, section 8.8.3).
+//! Which version of a pool, a volume or a policy a client has seen: its entity tag (RFC 9110,
+//! section 8.8.3).
 //!
 //! It covers what people choose, not what goes on: figures that change by themselves would make
 //! each look another version.
@@ -9,7 +10,7 @@ use blake3::Hasher;
 use serde::Serialize;
 
 use crate::error::ApiError;
-use crate::types::{Pool, Volume, VolumeQos};
+use crate::types::{Pool, QosPolicy, Volume, VolumeQos};
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,11 @@ impl ETag {
         let VolumeQos { policy, source, limits, weight, .. } = &volume.qos;
         let chosen = (&volume.compression, volume.write_protected, policy, source, limits, weight);
         Self::of(&(&volume.uuid, &volume.pool, &volume.name, seen_by_hosts, chosen))
+    }
+
+    pub fn of_policy(policy: &QosPolicy) -> Self {
+        let QosPolicy { name, pool, limits, weight, default, .. } = policy;
+        Self::of(&(pool, name, limits, weight, default))
     }
 
     fn of(chosen: &impl Serialize) -> Self {

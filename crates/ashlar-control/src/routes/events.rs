@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
     let listed = Route::get("/events", "list_events", events)
         .text("What has happened, the oldest first. A gap in the numbers is what was not kept, or a start of the daemon.");
     let followed = Route::get("/events/stream", "follow_events", follow_events)
-        .text("The events as a stream of server-sent events that goes on with what happens from then on, within a second. `id` is the number, `data` the event. It ends with the daemon, and with the caller's token.")
+        .text("The events as a stream of server-sent events that goes on with what happens from then on, within a second. `id` is the number, `data` the event. With `after` it begins with what comes after that number, as far as it is kept; without, with the newest ones. It ends with the daemon, and with the caller's token.")
         .header::<u64>("Last-Event-ID", "The same as `after`, which it goes before.");
     vec![
         Route::get("/event-kinds", "list_event_kinds", kinds)
@@ -64,7 +64,7 @@ async fn follow_events(
     Query(query): Query<EventQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.parse().ok());
-    let after = last.unwrap_or(query.start());
+    let after = last.or(query.start());
     let wants = query.wanted()?.filter;
     watcher.look().await;
     let follower = watcher.log.follow(after).ok_or_else(too_many)?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{RawPathParams, Request};
 use axum::http::Method;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{AUTHORIZATION, IF_MATCH};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -17,6 +17,7 @@ use http_body_util::LengthLimitError;
 use tokio::time::timeout;
 
 use super::Api;
+use super::bounded::Known;
 use super::idempotency::Key;
 use crate::access::leave::Leave;
 use crate::access::{Caller, Entrance};
@@ -51,19 +52,34 @@ async fn serve(
     operation: &Operation,
     api: Api,
     params: &RawPathParams,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let caller = match caller(&api, &request) {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
+    let mut response = serve_known(operation, api, params, caller, request, next).await;
+    response.extensions_mut().insert(Known);
+    response
+}
+
+async fn serve_known(
+    operation: &Operation,
+    api: Api,
+    params: &RawPathParams,
+    caller: Caller,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let named: Vec<(&str, &str)> = params.iter().collect();
+    let refused = |refusal| refused(operation, &api, &named, &caller, refusal);
     if let Err(refusal) = caller.check(operation) {
-        return forbidden(operation, &api, &named, &caller, refusal);
+        return refused(refusal);
     }
-    if let Err(refusal) = check_query(operation, &request) {
-        return refusal.into_response();
+    let checked = check_query(operation, &request);
+    if let Err(refusal) = checked.and_then(|()| check_headers(operation, &request)) {
+        return refused(refusal);
     }
     let shown = caller.account.as_ref().and_then(|_| bearer(&request)).map(Arc::from);
     request.extensions_mut().insert(Leave { accounts: api.accounts.clone(), shown });
@@ -73,20 +89,20 @@ async fn serve(
     }
     let (request, body) = match whole(request).await {
         Ok(whole) => whole,
-        Err(refusal) => return refusal.into_response(),
+        Err(refusal) => return refused(refusal),
     };
     if !operation.is_change() {
         return next.run(request).await;
     }
     match Asked::new(operation, &named, &caller, request, &body) {
         Ok(asked) => changed(api, asked, next).await,
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => refused(refusal),
     }
 }
 
-/// What whoever may not ask for that is answered. A change is written down without its body: what
+/// What whoever asks for that in vain is answered. A change is written down without its body: what
 /// was to be done is of no account, and may be long.
-fn forbidden(
+fn refused(
     operation: &Operation,
     api: &Api,
     named: &[(&str, &str)],
@@ -96,7 +112,7 @@ fn forbidden(
     let response = refusal.into_response();
     if operation.is_change() {
         let deed = deed(operation, named, &Bytes::new(), caller);
-        api.watcher.tell_change(deed.answered(&response));
+        api.watcher.tell_refused(&caller.name(), deed.answered(&response));
     }
     response
 }
@@ -127,7 +143,10 @@ impl Asked {
         };
         let said = blake3::Hasher::new().update(operation.id.as_bytes()).update(body).finalize();
         let deed = deed(operation, named, body, caller);
-        let named = named.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned())).collect();
+        let named = named.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned()));
+        // What is made in a pool that the body names takes its turn there as well.
+        let of_body = deed.pool.clone().filter(|_| operation.path == "/volumes");
+        let named = named.chain(of_body.map(|pool| ("pool".to_owned(), pool))).collect();
         Ok(Asked { named, deed, request, key: key.map(|key| (key, said)) })
     }
 }
@@ -222,7 +241,7 @@ fn caller(api: &Api, request: &Request) -> Result<Caller, ApiError> {
 }
 
 /// What is shown (RFC 6750, section 2.1).
-fn bearer(request: &Request) -> Option<&str> {
+pub(super) fn bearer(request: &Request) -> Option<&str> {
     let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, shown) = header.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| shown.trim())
@@ -239,6 +258,16 @@ fn check_query(operation: &Operation, request: &Request) -> Result<(), ApiError>
     let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
     let why = format!("'{unknown}' is not understood: the query may have {known}");
     Err(ApiError::new(ErrorCode::InvalidQuery, why))
+}
+
+/// A precondition that nobody looks at would count as one that holds.
+fn check_headers(operation: &Operation, request: &Request) -> Result<(), ApiError> {
+    let is_ignored = operation.is_change() && !operation.takes_if_match();
+    if !is_ignored || !request.headers().contains_key(IF_MATCH) {
+        return Ok(());
+    }
+    let why = format!("{} does not take If-Match", operation.id);
+    Err(ApiError::new(ErrorCode::InvalidRequest, why).with_hint("leave the header out"))
 }
 
 fn unread(error: &axum::Error) -> ApiError {

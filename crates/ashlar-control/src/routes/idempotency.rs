@@ -9,7 +9,7 @@
 //!    as `volume_exists`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -30,8 +30,9 @@ pub(crate) const KEY_HEADER: &str = "idempotency-key";
 const REPLAYED_HEADER: &str = "idempotency-replayed";
 /// Longest key.
 const KEY_BYTES_MAX: usize = 255;
-/// Most answers that are kept, for how long, and how large each may be.
+/// Most answers that are kept, for how long, and how large each and all may be.
 const KEPT_MAX: usize = 4096;
+const KEPT_BYTES_MAX: usize = 16 << 20;
 const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 
@@ -68,6 +69,13 @@ struct Slot {
     answer: Arc<OnceCell<Kept>>,
 }
 
+impl Slot {
+    /// What its answer takes.
+    fn bytes(&self) -> usize {
+        self.answer.get().map_or(0, |kept| kept.body.len())
+    }
+}
+
 /// An answer that is kept.
 #[derive(Clone)]
 struct Kept {
@@ -96,15 +104,23 @@ impl Answers {
             kept(make().await).await
         });
         match kept.await {
-            Ok(kept) => Ok(kept.clone().answer(!is_new)),
+            Ok(kept) => {
+                let answer = kept.clone().answer(!is_new);
+                make_room(&mut self.slots(), now, KEPT_MAX);
+                Ok(answer)
+            }
             Err(refused) => Ok(refused),
         }
     }
 
+    fn slots(&self) -> MutexGuard<'_, HashMap<Key, Slot>> {
+        self.0.lock().expect("no holder of the lock panics")
+    }
+
     fn slot(&self, key: Key, request: Hash, now: Instant) -> Result<Arc<OnceCell<Kept>>, ApiError> {
-        let mut slots = self.0.lock().expect("no holder of the lock panics");
+        let mut slots = self.slots();
         if slots.len() >= KEPT_MAX && !slots.contains_key(&key) {
-            make_room(&mut slots, now);
+            make_room(&mut slots, now, KEPT_MAX - 1);
         }
         let is_over = |slot: &Slot| now.saturating_duration_since(slot.since) > KEPT_FOR;
         let known = slots.get(&key).filter(|slot| !is_over(slot));
@@ -118,15 +134,20 @@ impl Answers {
     }
 }
 
-/// Forgets what is over, or else the oldest.
-fn make_room(slots: &mut HashMap<Key, Slot>, now: Instant) {
-    slots.retain(|_, slot| now.saturating_duration_since(slot.since) <= KEPT_FOR);
-    if slots.len() < KEPT_MAX {
+/// Forgets what is over, and the oldest answers until no more than that are left, and no more bytes
+/// than may be. What is being done is not forgotten: it would be done twice.
+fn make_room(slots: &mut HashMap<Key, Slot>, now: Instant, most: usize) {
+    let mut bytes: usize = slots.values().map(Slot::bytes).sum();
+    if slots.len() <= most && bytes <= KEPT_BYTES_MAX {
         return;
     }
-    let oldest = slots.iter().min_by_key(|(_, slot)| slot.since).map(|(key, _)| key.clone());
-    if let Some(oldest) = oldest {
-        slots.remove(&oldest);
+    slots.retain(|_, slot| now.saturating_duration_since(slot.since) <= KEPT_FOR);
+    bytes = slots.values().map(Slot::bytes).sum();
+    while slots.len() > most || bytes > KEPT_BYTES_MAX {
+        let done = slots.iter().filter(|(_, slot)| slot.answer.initialized());
+        let oldest = done.min_by_key(|(_, slot)| slot.since).map(|(key, _)| key.clone());
+        let Some(oldest) = oldest.and_then(|oldest| slots.remove(&oldest)) else { return };
+        bytes -= oldest.bytes();
     }
 }
 

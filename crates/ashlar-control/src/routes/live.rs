@@ -180,7 +180,7 @@ async fn watch(
     Query(wanted): Query<Wanted>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let (topics, interval) = (wanted.topics()?, wanted.interval()?);
-    let follower = watcher.log.follow(u64::MAX).ok_or_else(too_many)?;
+    let follower = watcher.log.follow(Some(u64::MAX)).ok_or_else(too_many)?;
     let viewer = Viewer { node, watcher, looks, topics, interval, follower };
     let looks = stream::unfold(viewer, async |mut viewer| {
         let events = viewer.next().await?;

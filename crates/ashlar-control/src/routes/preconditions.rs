@@ -1,4 +1,5 @@
-//! Lost updates: a client that sends `If-Match` changes a pool or a volume only as it has seen it.
+//! Lost updates: a client that sends `If-Match` changes a pool, a volume or a policy only as it has
+//! seen it.
 //!
 //! 1. Between the look and the change nobody else changes anything of that pool: a change with
 //!    `If-Match` has the pool for itself, all others share it.
@@ -14,7 +15,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use super::etag::ETag;
 use crate::error::{ApiError, ErrorCode};
 use crate::node_api::NodeApi;
-use crate::types::{Pool, Volume};
+use crate::types::{Pool, QosPolicy, Volume};
 
 #[cfg(test)]
 mod tests;
@@ -58,9 +59,10 @@ impl PoolTurns {
             return Ok(Turn::Shared { _held: lock.read_owned().await });
         };
         let held = lock.write_owned().await;
-        let now = match value("volume") {
-            Some(volume) => tag_of_volume(node, pool_name, volume).await?,
-            None => find_pool(node, pool_name).await?.as_ref().map(ETag::of_pool),
+        let now = match (value("volume"), value("policy")) {
+            (Some(volume), _) => tag_of_volume(node, pool_name, volume).await?,
+            (None, Some(policy)) => tag_of_policy(node, &pool.name, policy).await?,
+            (None, None) => find_pool(node, pool_name).await?.as_ref().map(ETag::of_pool),
         };
         let if_match = if_match.to_str().unwrap_or_default();
         // What is not there is for the change itself to say.
@@ -90,6 +92,16 @@ async fn tag_of_volume(
     let Some(pool) = find_pool(node, pool).await? else { return Ok(None) };
     let is_it = |it: &&Volume| it.pool == pool.name && (it.name == volume || it.uuid == volume);
     Ok(node.volumes().await?.iter().find(is_it).map(ETag::of_volume))
+}
+
+async fn tag_of_policy(
+    node: &dyn NodeApi,
+    pool: &str,
+    policy: &str,
+) -> Result<Option<ETag>, ApiError> {
+    let policies = node.policies().await?;
+    let is_it = |it: &&QosPolicy| it.pool == pool && it.name == policy;
+    Ok(policies.iter().find(is_it).map(ETag::of_policy))
 }
 
 fn changed_meanwhile() -> ApiError {

@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::http::header::ETAG;
 
+use super::etag::{ETag, Tagged};
 use super::{Answer, Node};
 use crate::access::Role;
 use crate::body::Body;
@@ -29,7 +31,7 @@ fn looked_at() -> [Route; 2] {
             .answers_list::<QosPolicy>("All policies.")
             .fails(&[Stopping]),
         Route::get("/pools/{pool}/qos/{policy}", "get_policy", policy)
-            .text("A policy of a pool.")
+            .text("A policy of a pool. The header ETag names what people have chosen of it, for If-Match.")
             .answers::<QosPolicy>(THE_POLICY)
             .fails(&[NoSuchPolicy, Stopping]),
     ]
@@ -81,7 +83,7 @@ async fn policies(State(node): Node) -> Answer<Vec<QosPolicy>> {
 async fn policy(
     State(node): Node,
     Path((pool, policy)): Path<(String, String)>,
-) -> Answer<QosPolicy> {
+) -> Tagged<QosPolicy> {
     let all = node.policies().await?;
     let missing = || {
         let why = format!(
@@ -90,7 +92,8 @@ async fn policy(
         ApiError::new(ErrorCode::NoSuchPolicy, why)
     };
     let found = all.into_iter().find(|it| it.pool == pool && it.name == policy);
-    found.map(Json).ok_or_else(missing)
+    let found = found.ok_or_else(missing)?;
+    Ok(([(ETAG, ETag::of_policy(&found).header())], Json(found)))
 }
 
 async fn create(

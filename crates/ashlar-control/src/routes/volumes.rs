@@ -181,6 +181,9 @@ async fn change_volume(
     if request.size_bytes.is_some_and(|size| size < before) {
         caller.check_may_lose_data("making a volume smaller")?;
     }
+    // The size may be another one by now.
+    let may_lose = caller.check_may_lose_data("making a volume smaller").is_ok();
+    let consent = if may_lose { consent } else { consent.to_keep() };
     node.change_volume(pool, volume, request, consent).await.map(Json)
 }
 

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::access::network_of;
+
 /// Clients of the socket, and further ones that are root or the daemon's own user.
 const SOCKET_MAX: usize = 448;
 const SOCKET_OWNERS_MAX: usize = 64;
-/// Clients by the network, and those of one address; of IPv6 those of one /64, of which one machine
-/// may have all addresses.
+/// Clients by the network, and those of one address.
 const NETWORK_MAX: usize = 512;
 const OF_ADDRESS_MAX: usize = 64;
 
@@ -83,17 +84,6 @@ impl NetworkPlaces {
         }
         *taken += 1;
         Some(NetworkPlace { _place: place, address, places: self.clone() })
-    }
-}
-
-/// What counts as one address.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
-        address => address,
     }
 }
 

@@ -43,6 +43,10 @@ pub struct Happening {
     pub drive: Option<String>,
     /// The host's NQN.
     pub host: Option<String>,
+    /// The NQNs of the hosts, where the event is about many; empty otherwise.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub hosts: Vec<String>,
     /// Where the host's connection comes from.
     pub address: Option<String>,
     /// The host's controller.

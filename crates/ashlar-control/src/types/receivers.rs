@@ -12,7 +12,7 @@ pub struct Receiver {
     pub name: String,
     /// `webhook` or `mail`.
     pub kind: String,
-    /// Where events go: a URL, or addresses of mail.
+    /// Where events go: a URL without what may be a secret of it, or addresses of mail.
     pub address: String,
     /// Events that are at least as bad are sent.
     pub severity: Severity,
@@ -20,7 +20,7 @@ pub struct Receiver {
     pub kinds: Vec<String>,
     /// `ready`, or `failing` since the last attempt.
     pub states: Vec<String>,
-    /// Why the last attempt has failed; null if it has not.
+    /// Why the last attempt has failed, or what is wrong though it has not; null otherwise.
     pub problem: Option<String>,
     /// The number of the last event that needs not be sent any more.
     pub delivered_seq: u64,

@@ -189,13 +189,13 @@ fn summed_up(hosts: &[(String, Tally)], mut all: Tally) -> Vec<Happening> {
     }
     let parts = hosts.chunks(HOSTS_NAMED_MAX).enumerate();
     let tell = |(part, hosts): (usize, &[(String, Tally)])| {
-        let names: Vec<&str> = hosts.iter().map(|(nqn, _)| nqn.as_str()).collect();
-        let names = names.join(", ");
+        let nqns: Vec<String> = hosts.iter().map(|(nqn, _)| nqn.clone()).collect();
+        let names = nqns.join(", ");
         let message = match part {
             0 => format!("{sums}. Hosts: {names}"),
             _ => format!("more hosts that have come or gone meanwhile: {names}"),
         };
-        Happening::new(all.severity(), Hosts, message)
+        Happening { hosts: nqns, ..Happening::new(all.severity(), Hosts, message) }
     };
     parts.map(tell).collect()
 }

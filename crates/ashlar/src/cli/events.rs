@@ -1,6 +1,7 @@
 //! `ashlar events --follow`.
 
 use anyhow::{Context, bail, ensure};
+use ashlar_control::EventKind;
 use ashlar_control::types::Event;
 use bytes::Bytes;
 
@@ -23,27 +24,32 @@ pub async fn follow(
     asked: &EventsArguments,
     output: Output,
 ) -> anyhow::Result<()> {
-    let mut stream = client.stream(&queried("/events/stream", &asked.query())?).await?;
+    let query = asked.query();
+    // Between those of a kind there are others, which nobody has missed.
+    let is_all = query.iter().all(|(name, _)| *name == "after");
+    let mut stream = client.stream(&queried("/events/stream", &query)?).await?;
     let (mut lines, mut printed) = (Lines::default(), output::Lines::new(output));
     let mut last = None;
     while let Some(data) = stream.next().await? {
         for line in lines.add(&data)? {
             let Some(data) = line.strip_prefix("data:") else { continue };
             let event = serde_json::from_str(data).context("an event is not understood")?;
-            note_gap(&mut last, &event);
+            if is_all && let Some(missed) = missed(&mut last, &event) {
+                note(format_args!("note: {missed} events were missed"));
+            }
             print_line(printed.text(&event, tables::event)?)?;
         }
     }
     bail!("the daemon has ended")
 }
 
-/// Says how many events were dropped before this one, which is read too slowly.
-fn note_gap(last: &mut Option<u64>, event: &Event) {
-    let missed = last.map_or(0, |last| event.seq.saturating_sub(last + 1));
-    if missed > 0 {
-        note(format_args!("note: {missed} events were missed"));
-    }
-    *last = Some(event.seq);
+/// How many events were before this one which nobody has kept. A start of the daemon begins with a
+/// number of its own.
+fn missed(last: &mut Option<u64>, event: &Event) -> Option<u64> {
+    let before = last.replace(event.seq)?;
+    let missed = event.seq.saturating_sub(before + 1);
+    let is_start = event.what.kind == EventKind::DaemonStarted.word();
+    (missed > 0 && !is_start).then_some(missed)
 }
 
 /// Whole lines of what comes in pieces.

@@ -4,41 +4,43 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use ashlar_control::{Accounts, Vault, VaultError};
 use futures_util::future::BoxFuture;
-use tokio::time::timeout;
 
-use super::apart::apart;
-use super::state::{replace, way_out};
+use super::apart::OneByOne;
+use super::state::{replace_if, way_out};
 
-/// How long the file system may take. What it does later is there after the next start, though it
-/// was refused.
-const WRITE_WAIT: Duration = Duration::from_secs(10);
+/// How long the file system may take.
+const WAIT: Duration = Duration::from_secs(10);
 
-/// The file that keeps them.
+/// The file that keeps them. One writer has it at a time: where the file system hangs, no change is
+/// made until the one that hangs has come to its end. Otherwise that would come after it, and bring
+/// a token back that was revoked.
 struct File {
     directory: PathBuf,
     path: PathBuf,
+    turn: OneByOne,
+    longest: Duration,
 }
 
 impl Vault for File {
     fn keep(&self, text: String) -> BoxFuture<'static, Result<(), VaultError>> {
         let (directory, path) = (self.directory.clone(), self.path.clone());
+        let (turn, longest) = (self.turn.clone(), self.longest);
+        let is_given_up = Arc::new(AtomicBool::new(false));
         let write = {
-            let path = path.clone();
-            move || replace(&directory, &path, text.as_bytes())
+            let (path, is_given_up) = (path.clone(), is_given_up.clone());
+            let is_wanted = move || !is_given_up.load(Ordering::SeqCst);
+            move || replace_if(&directory, &path, text.as_bytes(), is_wanted)
         };
         Box::pin(async move {
-            let written = match apart("accounts", write) {
-                Ok(writing) => match timeout(WRITE_WAIT, writing).await {
-                    Ok(Ok(written)) => written,
-                    _ => Err(ErrorKind::TimedOut.into()),
-                },
-                Err(error) => Err(error),
-            };
+            let written = turn.run("accounts", longest, write).await.and_then(|written| written);
+            // What was refused is not to be there after the next start.
+            is_given_up.store(true, Ordering::SeqCst);
             written.map_err(|error| VaultError {
                 why: format!("cannot write {}: {error}", path.display()),
                 hint: way_out(&error, &path),
@@ -51,7 +53,10 @@ impl Vault for File {
 /// network until they can be ([`read_again`]), and those who come by the socket are.
 pub fn open(state_dir: &Path) -> (Arc<Accounts>, Option<String>) {
     let path = path_in(state_dir);
-    let vault = || Box::new(File { directory: state_dir.to_owned(), path: path.clone() });
+    let vault = || {
+        let (directory, path) = (state_dir.to_owned(), path.clone());
+        Box::new(File { directory, path, turn: OneByOne::new(), longest: WAIT })
+    };
     let accounts = read(&path)
         .and_then(|text| Accounts::new(vault(), text.as_deref()).with_context(|| damaged(&path)));
     match accounts {
@@ -63,19 +68,26 @@ pub fn open(state_dir: &Path) -> (Arc<Accounts>, Option<String>) {
     }
 }
 
-/// Reads those that could not be read.
+/// Reads those that could not be read, one reader at a time.
 ///
 /// # Errors
 /// Why they cannot be now.
-pub async fn read_again(accounts: &Accounts, state_dir: &Path) -> anyhow::Result<()> {
+pub async fn read_again(
+    accounts: &Accounts,
+    state_dir: &Path,
+    reading: &OneByOne,
+) -> anyhow::Result<()> {
     let path = path_in(state_dir);
-    let reading = {
+    let read = {
         let path = path.clone();
-        apart("accounts", move || read(&path))?
+        move || read(&path)
     };
-    let text = match timeout(WRITE_WAIT, reading).await {
-        Ok(Ok(text)) => text?,
-        _ => bail!("the file system of {} hangs", path.display()),
+    let text = match reading.run("accounts", WAIT, read).await {
+        Ok(text) => text?,
+        Err(error) if error.kind() == ErrorKind::TimedOut => {
+            bail!("the file system of {} hangs", path.display())
+        }
+        Err(error) => return Err(error.into()),
     };
     accounts.read_again(text.as_deref()).with_context(|| damaged(&path))
 }

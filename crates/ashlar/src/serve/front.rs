@@ -19,6 +19,7 @@ pub struct Front {
     logs: Logs,
     watcher: Arc<Watcher>,
     watching: JoinHandle<()>,
+    receivers: Arc<Receivers>,
     telling: Vec<JoinHandle<()>>,
     reload: Arc<Notify>,
     stop_api: Option<oneshot::Sender<()>>,
@@ -49,7 +50,7 @@ impl Front {
         let rooms = Rooms {
             node_api: node_api.clone(),
             watcher: watcher.clone(),
-            receivers,
+            receivers: receivers.clone(),
             reload: reload.clone(),
         };
         let api = tokio::spawn(doors.serve(rooms, stopped));
@@ -57,7 +58,8 @@ impl Front {
             let watcher = watcher.clone();
             async move { watcher.run().await }
         });
-        Ok(Front { logs, watcher, watching, telling, reload, stop_api: Some(stop), api })
+        let stop_api = Some(stop);
+        Ok(Front { logs, watcher, watching, receivers, telling, reload, stop_api, api })
     }
 
     /// Has files read again that are read at the start.
@@ -87,6 +89,6 @@ impl Front {
         if timeout(longest, self.api).await.is_err() {
             abort.abort();
         }
-        self.logs.end(longest).await;
+        futures_util::future::join(self.logs.end(longest), self.receivers.settled(longest)).await;
     }
 }

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::accounts;
+use super::apart::OneByOne;
 use super::network::{self, NetworkConfig};
 use super::state::RETRY_INTERVAL;
 
@@ -21,6 +22,8 @@ use super::state::RETRY_INTERVAL;
 pub struct Gate {
     config: NetworkConfig,
     state_dir: PathBuf,
+    /// Whose turn it is to read the accounts.
+    reading: OneByOne,
     accounts: Arc<Accounts>,
     /// Set while it does not listen, though it is to; and the one while accounts are not known.
     closed: Trouble,
@@ -93,7 +96,8 @@ impl Gate {
             }
         };
         let (config, state_dir) = (config.clone(), state_dir.to_owned());
-        Gate { config, state_dir, accounts, closed, unread, opened, identity }
+        let reading = OneByOne::new();
+        Gate { config, state_dir, reading, accounts, closed, unread, opened, identity }
     }
 
     /// Who is let in.
@@ -141,7 +145,7 @@ impl Gate {
 
     async fn try_again(&mut self) {
         if self.unread.why.is_some() {
-            let read = accounts::read_again(&self.accounts, &self.state_dir).await;
+            let read = accounts::read_again(&self.accounts, &self.state_dir, &self.reading).await;
             self.unread.why = read.err().map(|error| format!("{error:#}"));
         }
         if self.closed.why.is_some() {

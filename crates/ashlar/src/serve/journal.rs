@@ -12,8 +12,9 @@
 //! One thread reads at a time. Whoever asks while another one hangs in the file system is told so,
 //! and leaves no thread behind.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -57,6 +58,8 @@ pub struct Journal {
     state: Arc<Mutex<State>>,
     /// Who reads has the only one, and a thread that hangs keeps it.
     reader: Arc<Semaphore>,
+    /// Files that could not be read, which was said.
+    bad: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 /// An entry, as it is written.
@@ -99,8 +102,8 @@ impl Journal {
         };
         thread::Builder::new().name("journal".to_owned()).spawn(work)?;
         let (queue, written) = (Mutex::new(Some(queue)), Mutex::new(Some(written)));
-        let reader = Arc::new(Semaphore::new(1));
-        Ok(Journal { directory, queue, written, state, reader })
+        let (reader, bad) = (Arc::new(Semaphore::new(1)), Arc::default());
+        Ok(Journal { directory, queue, written, state, reader, bad })
     }
 
     /// Takes no more, and waits so long for what is on its way to the file.
@@ -136,10 +139,11 @@ impl Journal {
         wanted: Wanted<E>,
     ) -> impl Future<Output = io::Result<Vec<E>>> + Send + use<E> {
         let (directory, reader) = (self.directory.clone(), self.reader.clone());
+        let bad = self.bad.clone();
         let read = async move {
             let place = reader.acquire_owned().await.map_err(io::Error::other)?;
             let work = move || {
-                let read = files::read(&directory, &wanted);
+                let read = files::read(&directory, &wanted, &|file, error| said(&bad, file, error));
                 drop(place);
                 read
             };
@@ -213,6 +217,15 @@ impl State {
 /// What a panic has left is whole.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says once of each file that it cannot be read. A journal has few files at a time.
+fn said(bad: &Mutex<BTreeSet<PathBuf>>, file: &Path, error: &io::Error) {
+    let mut bad = locked(bad);
+    bad.retain(|known| known.exists());
+    if bad.insert(file.to_owned()) {
+        tracing::warn!(%error, "{} cannot be read: what it has is not shown", file.display());
+    }
 }
 
 /// Writes what comes, as much at a time as has come, until no more can. What cannot be written now

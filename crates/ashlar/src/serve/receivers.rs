@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ashlar_control::types::{Event, Happening, Receiver, ReceiverTest, Severity};
 use ashlar_control::{Answer, ApiError, ErrorCode, EventKind, EventLog, Notifier, Watcher};
@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use humantime::format_rfc3339_millis;
 use tokio::task::JoinHandle;
 
+use super::apart::apart;
 use delivery::Delivery;
 use mail::Mail;
 use place::Place;
@@ -61,8 +62,17 @@ trait Carrier: Send + Sync {
     fn events_max(&self) -> usize;
     /// How long more of them are waited for, in seconds.
     fn gather_seconds(&self) -> u64;
-    /// Sends them. Returns what was answered.
-    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<String, Failure>>;
+    /// Sends them.
+    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<Carried, Failure>>;
+}
+
+/// Events were taken.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Carried {
+    /// What was answered.
+    answer: String,
+    /// What an operator has to see to all the same.
+    flaw: Option<String>,
 }
 
 /// Why events were not taken.
@@ -71,6 +81,12 @@ enum Failure {
     /// They may be later.
     #[error("{0}")]
     Later(String),
+    /// The same, and not before so long.
+    #[error("{0}")]
+    Busy(String, Duration),
+    /// As it is said, for what they are: that may be a mistake of whoever answers.
+    #[error("{0}")]
+    Refused(String),
     /// They never will be.
     #[error("{0}")]
     Never(String),
@@ -95,7 +111,8 @@ impl Receivers {
         log: &Arc<EventLog>,
         sender: &Sender,
     ) -> Self {
-        let place = |name: &str| Place::new(state_dir.join("receivers"), name);
+        let directory = state_dir.join("receivers");
+        let place = |name: &str| Place::new(directory.clone(), name);
         let mut deliveries = Vec::new();
         for webhook in &config.webhooks {
             let carrier = Box::new(Webhook::new(webhook.clone(), sender.clone()));
@@ -107,6 +124,9 @@ impl Receivers {
             let wants = mail.wants.clone();
             deliveries.push(Delivery::new(MAIL, wants, carrier, log.clone(), place(MAIL)));
         }
+        let names: Vec<String> = deliveries.iter().map(|it| it.name().to_owned()).collect();
+        // Whether that is done, and when, is of no account to those who are there.
+        let _ = apart("receivers", move || place::forget_all_but(&directory, &names));
         Receivers { deliveries: deliveries.into_iter().map(Arc::new).collect() }
     }
 
@@ -117,6 +137,12 @@ impl Receivers {
             tokio::spawn(async move { delivery.run(&watcher).await })
         };
         self.deliveries.iter().map(start).collect()
+    }
+
+    /// Waits so long until it is written where each has come to.
+    pub async fn settled(&self, longest: Duration) {
+        let all = self.deliveries.iter().map(|delivery| delivery.settled(longest));
+        futures_util::future::join_all(all).await;
     }
 }
 
@@ -130,11 +156,12 @@ impl Notifier for Receivers {
             let delivery = self.deliveries.iter().find(|it| it.name() == name);
             let delivery = delivery.ok_or_else(|| unknown(&name))?;
             let answer = delivery.send_now(&[test_event(&name)]).await;
-            let answer = answer.map_err(|why| {
+            let Carried { answer, flaw } = answer.map_err(|why| {
                 let why = format!("'{name}' does not take the test: {why}");
                 ApiError::new(ErrorCode::ReceiverFailed, why)
             })?;
-            Ok(ReceiverTest { name, answer })
+            let flaw = flaw.map_or_else(String::new, |flaw| format!("; {flaw}"));
+            Ok(ReceiverTest { name, answer: format!("{answer}{flaw}") })
         })
     }
 }

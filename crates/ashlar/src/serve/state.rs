@@ -21,7 +21,7 @@ use super::finder::WantedPool;
 use super::spares::Spares;
 pub use directory::{Directory, ToWrite, Written};
 use file::{ReadError, VERSION};
-pub use file::{WriteError, replace, way_out};
+pub use file::{WriteError, replace, replace_if, way_out};
 use lock::{Lock, LockError};
 pub use machine::Machine;
 use unwritten::unwritten;

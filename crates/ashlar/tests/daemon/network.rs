@@ -1,10 +1,17 @@
 //! The API for other machines: TLS, tokens, and who may do what by them.
 
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::Arc;
+use std::time::Duration;
 
 use ashlar_control::types::AuditEntry;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 
 use crate::support::{Place, refused};
@@ -161,21 +168,118 @@ fn nothing_is_served_by_the_network_where_nobody_has_said_so() {
     assert!(!place.path("tls").exists());
 }
 
+/// A connection that is encrypted, by which nothing was asked yet.
+fn connected(place: &Place, server: &Server) -> StreamOwned<ClientConnection, TcpStream> {
+    let address = server.url.trim_start_matches("https://");
+    let pem = fs::read(place.path("tls/certificate.pem")).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).flatten());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("127.0.0.1").expect("an address");
+    let connection = ClientConnection::new(Arc::new(config), name).expect("it is whole");
+    let stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a socket");
+    StreamOwned::new(connection, stream)
+}
+
+/// Whether the other end closes it, whatever it says before.
+fn is_closed(mut stream: impl Read) -> bool {
+    let is_late = |error: &io::Error| {
+        matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+    };
+    stream.read_to_end(&mut Vec::new()).err().is_none_or(|error| !is_late(&error))
+}
+
 #[test]
-fn what_is_no_tls_and_a_head_that_has_no_end_take_nothing_from_others() {
-    use std::io::Write;
-    use std::net::TcpStream;
+fn handshakes_and_heads_without_end_are_closed_and_take_nothing_from_others() {
     let place = Place::new();
     let _daemon = place.start_with(&SERVED);
     let server = Server::of(&place);
-    let address = server.url.trim_start_matches("https://");
-    let mut plain: Vec<TcpStream> =
-        (0..64).map(|_| TcpStream::connect(address).expect("it listens")).collect();
-    for stream in &mut plain {
-        let _ = stream.write_all(b"GET /api/v1/status HTTP/1.1\r\n");
-    }
     let file = token(&place, "ci", "viewer");
+    let address = server.url.trim_start_matches("https://");
+    let silent: Vec<TcpStream> = (0..30)
+        .map(|_| {
+            let stream = TcpStream::connect(address).expect("it listens");
+            stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a socket");
+            stream
+        })
+        .collect();
+    let mut plain = TcpStream::connect(address).expect("it listens");
+    let _ = plain.write_all(b"GET /api/v1/status HTTP/1.1\r\n");
+    assert!(is_closed(plain));
+    let endless: Vec<_> = (0..30)
+        .map(|_| {
+            let mut stream = connected(&place, &server);
+            stream.write_all(b"GET /api/v1/status HTTP/1.1\r\nx: ").expect("it listens");
+            stream.flush().expect("it listens");
+            stream
+        })
+        .collect();
     assert!(server.ask(&file, &["status"]).status().expect("it runs").success());
+    assert!(silent.into_iter().all(is_closed), "after the time of a handshake");
+    assert!(endless.into_iter().all(is_closed), "after the time of a head");
+    assert!(server.ask(&file, &["status"]).status().expect("it runs").success());
+}
+
+/// The status of the next answer to that by this connection; none: it is closed.
+fn status_of(stream: &mut (impl Read + Write), what: &str, more: &str) -> Option<u16> {
+    let request = format!("{what} HTTP/1.1\r\nhost: a\r\n{more}\r\n");
+    stream.write_all(request.as_bytes()).and_then(|()| stream.flush()).ok()?;
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).expect("text").to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = length.map_or(0, |length| length.parse().expect("a number"));
+    stream.read_exact(&mut vec![0; length]).ok()?;
+    head.split(' ').nth(1)?.parse().ok()
+}
+
+#[test]
+fn who_shows_no_token_is_answered_so_much_and_who_shows_one_is_answered_all_the_same() {
+    let place = Place::new();
+    let _daemon = place.start_with(&SERVED);
+    let server = Server::of(&place);
+    let file = token(&place, "ci", "viewer");
+    let mut stream = connected(&place, &server);
+    let mut statuses = std::iter::from_fn(|| status_of(&mut stream, "GET /none", ""));
+    assert_eq!(statuses.next(), Some(404));
+    assert_eq!(statuses.find(|status| *status != 404), Some(429));
+    assert_eq!(statuses.next(), None, "the connection is closed");
+    assert!(server.ask(&file, &["status"]).status().expect("it runs").success());
+}
+
+#[test]
+fn a_viewer_who_asks_for_changes_without_end_pushes_nothing_out_of_the_audit_log() {
+    let place = Place::new();
+    let daemon = place.start_with(&SERVED);
+    let server = Server::of(&place);
+    let file = token(&place, "grafana", "viewer");
+    let secret = fs::read_to_string(&file).expect("a token");
+    let mut stream = connected(&place, &server);
+    let shown = format!("authorization: Bearer {}\r\n", secret.trim());
+    let what = "DELETE /api/v1/pools/none";
+    assert!((0..2000).all(|_| status_of(&mut stream, what, &shown) == Some(403)));
+    let entries = |place: &Place| {
+        let entries = place.json(&["audit", "--limit", "10000"]);
+        serde_json::from_value::<Vec<AuditEntry>>(entries).expect("entries")
+    };
+    let all = entries(&place);
+    assert!(all[0].what.command == "token create" && all.len() < 100, "{}", all.len());
+    daemon.terminate();
+    let _daemon = place.start();
+    let all = entries(&place);
+    let counted = |entry: &AuditEntry| {
+        entry.what.problem.as_ref().is_some_and(|why| why.contains("more were refused"))
+    };
+    assert_eq!(all.iter().filter(|entry| counted(entry)).count(), 1);
 }
 
 /// Whether an event of that kind was told.

@@ -1,6 +1,8 @@
 //! Those who are told of events, by webhooks and by mail, each with a server of its own.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use ashlar_control::OwnCertificate;
 use ashlar_control::types::Event;
@@ -9,13 +11,21 @@ use crate::receivers::http::{Does, Server};
 use crate::receivers::mail;
 use crate::support::{Daemon, Place};
 
+/// As the libraries of Standard Webhooks take it.
+const SECRET_LINE: &str = "whsec_YSBzZWNyZXQgdGhhdCBub2JvZHkgZ3Vlc3Nlcw==";
 const SECRET: &[u8] = b"a secret that nobody guesses";
 const TAKES: Does = Does::Answer(200);
+
+/// A file that its owner alone may read.
+fn keep_secret(path: &Path, line: &str) {
+    fs::write(path, line).expect("room");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("it is ours");
+}
 
 /// A table of the configuration: a webhook that is told of these kinds.
 fn webhook(place: &Place, name: &str, url: &str, kinds: &str) -> String {
     let secret = place.path("secret");
-    fs::write(&secret, SECRET).expect("room");
+    keep_secret(&secret, SECRET_LINE);
     format!(
         "[[webhook]]\nname = '{name}'\nurl = '{url}'\nkinds = [{kinds}]\ntimeout_seconds = 1\n\
          secret_file = '{}'\n",
@@ -93,6 +103,8 @@ fn a_receiver_that_hangs_holds_up_nobody_and_is_told_after_a_restart_what_it_has
         place.json(&["notify", "list"])[0]["delivered_at"].is_string()
     });
     assert_eq!(events(&place, "receiver_failed").len(), 1);
+    // The daemon that sees it is not the one that has told of the failure.
+    place.wait_until("that is told", |place| events(place, "receiver_works").len() == 1);
     change(&place, "omega");
     let ids: Vec<String> = std::iter::from_fn(|| {
         let post = slow.next();
@@ -121,7 +133,7 @@ fn a_test_shows_the_answer_or_why_there_is_none() {
     assert!(why.contains("it answers 403 Forbidden: thanks"), "{why}");
     let why = place.refused(&["notify", "test", "gone"]);
     assert!(why.contains("cannot read") && why.contains("/none"), "{why}");
-    fs::write(place.path("none"), SECRET).expect("room");
+    keep_secret(&place.path("none"), SECRET_LINE);
     let why = place.refused(&["notify", "test", "gone"]);
     assert!(why.contains("cannot connect to 127.0.0.1, port 1"), "{why}");
     let why = place.refused(&["notify", "test", "elsewhere"]);
@@ -180,4 +192,125 @@ fn a_test_of_mail_shows_what_the_server_says() {
     assert!(server.next().text.contains("this is a test of 'mail'"));
     let listed = place.in_words(&["notify", "list"]);
     assert!(listed.contains("one@example.org, two@example.org by 127.0.0.1"), "{listed}");
+}
+
+#[test]
+fn a_server_that_wants_encryption_and_a_password_is_given_mail_by_both_ways() {
+    let place = Place::new();
+    let made = OwnCertificate::make(vec!["localhost".to_owned()]).expect("a certificate");
+    let pair = (made.certificate_pem.clone().into_bytes(), made.key_pem.into_bytes());
+    fs::write(place.path("ca.pem"), made.certificate_pem).expect("room");
+    let other = OwnCertificate::make(vec!["localhost".to_owned()]).expect("a certificate");
+    fs::write(place.path("other.pem"), other.certificate_pem).expect("room");
+    keep_secret(&place.path("password"), "s3cret of ashlar");
+    for (tls, is_wrapped) in [("starttls", false), ("tls", true)] {
+        let login = Some(("ashlar", "s3cret of ashlar"));
+        let wants =
+            mail::Wants { pair: Some(pair.clone()), is_wrapped, login, ..Default::default() };
+        let server = mail::Server::start_with(wants);
+        let table = |ca: &str| {
+            let more = format!(
+                "user = 'ashlar'\npassword_file = '{}'\nca_file = '{}'\n",
+                place.path("password").display(),
+                place.path(ca).display()
+            );
+            let table = mail_table(server.address, &more).replace("'none'", &format!("'{tls}'"));
+            table.replace("'127.0.0.1'", "'localhost'")
+        };
+        let daemon = start(&place, &table("ca.pem"));
+        let said = place.ok(&["notify", "test", "mail"]);
+        assert!(said.contains("250 taken as 4711"), "{said}");
+        assert!(server.next().is_encrypted);
+        keep_secret(&place.path("password"), "a wrong one");
+        let why = place.refused(&["notify", "test", "mail"]);
+        assert!(why.contains("535") && why.contains("who is that?"), "{why}");
+        keep_secret(&place.path("password"), "s3cret of ashlar");
+        daemon.terminate();
+        let daemon = start(&place, &table("other.pem"));
+        let why = place.refused(&["notify", "test", "mail"]);
+        assert!(why.contains("certificate"), "{why}");
+        daemon.terminate();
+    }
+}
+
+#[test]
+fn a_recipient_that_a_server_refuses_keeps_the_mail_from_nobody_else_and_is_named() {
+    let place = Place::new();
+    let wants = mail::Wants { unknown: vec!["two@example.org"], ..Default::default() };
+    let server = mail::Server::start_with(wants);
+    let daemon =
+        start(&place, &mail_table(server.address, "kinds = ['change']\ndigest_seconds = 0\n"));
+    change(&place, "alpha");
+    let mail = server.next();
+    assert!(mail.text.contains("alpha") && mail.to.len() == 1, "{:?}", mail.to);
+    place.wait_until("it is warned of", |place| {
+        place.in_words(&["status"]).contains("'mail' takes events, but not for two@example.org")
+    });
+    let listed = place.in_words(&["notify", "list"]);
+    assert!(listed.contains("ready") && listed.contains("nobody of that name here"), "{listed}");
+    daemon.terminate();
+}
+
+#[test]
+fn a_receiver_that_refuses_all_is_warned_of_and_loses_nothing_for_some_minutes() {
+    let place = Place::new();
+    let server = Server::start(&[Does::Answer(400)]);
+    let daemon = start(&place, &webhook(&place, "ops", &server.url(), "'change'"));
+    change(&place, "alpha");
+    let first = server.next().header("webhook-id").to_owned();
+    place.wait_until("it is warned of", |place| {
+        place.in_words(&["status"]).contains("'ops' does not take events: it answers 400")
+    });
+    server.now(TAKES);
+    place.wait_until("it works", |place| !place.in_words(&["status"]).contains("'ops'"));
+    let listed = place.json(&["notify", "list"]);
+    assert_eq!(
+        (&listed[0]["dropped_events"], &listed[0]["states"][0]),
+        (&0.into(), &"ready".into())
+    );
+    assert_eq!(server.next().header("webhook-id"), first);
+    daemon.terminate();
+}
+
+#[test]
+fn an_answer_whose_end_never_comes_counts_by_its_status() {
+    let place = Place::new();
+    let server = Server::start(&[Does::Begin(200)]);
+    let table = webhook(&place, "ops", &server.url(), "'change'");
+    let daemon = start(&place, &table.replace("timeout_seconds = 1", "timeout_seconds = 30"));
+    change(&place, "alpha");
+    change(&place, "omega");
+    let ids = [server.next(), server.next()].map(|post| post.header("webhook-id").to_owned());
+    assert_ne!(ids[0], ids[1]);
+    daemon.terminate();
+}
+
+#[test]
+fn what_cannot_be_read_of_the_log_or_of_a_receivers_place_mutes_no_receiver() {
+    let place = Place::new();
+    let server = Server::start(&[Does::Answer(500)]);
+    let table = webhook(&place, "ops", &server.url(), "'change'");
+    let daemon = start(&place, &table);
+    change(&place, "alpha");
+    server.next();
+    daemon.terminate();
+    // Reading it as a file is an error, as of a bad sector.
+    fs::create_dir(place.path("events/00000000000000000001.jsonl")).expect("room");
+    server.now(TAKES);
+    let daemon = start(&place, &table);
+    let is_about = |name: &str| {
+        let message = server.next().json()["data"]["message"].to_string();
+        message.contains(name)
+    };
+    // Attempts in vain of the daemon before are among them.
+    while !is_about("alpha") {}
+    daemon.terminate();
+    let kept = place.path("receivers/ops.json");
+    fs::remove_file(&kept).expect("it was written");
+    fs::create_dir(&kept).expect("room");
+    let daemon = start(&place, &table);
+    change(&place, "omega");
+    while !is_about("omega") {}
+    assert_eq!(events(&place, "events_dropped").len(), 1);
+    daemon.terminate();
 }

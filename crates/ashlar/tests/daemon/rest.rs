@@ -248,3 +248,107 @@ fn a_pool_that_is_not_open_is_found_on_drives_that_are_named() {
     assert_eq!(found[0]["drives"].as_array().map(Vec::len), Some(3), "{found}");
     place.ok(&["pool", "import"]);
 }
+
+/// The answers to what is asked at once, in the order of the requests.
+fn at_once<'a, const N: usize>(
+    place: &'a Place,
+    requests: [(&'a str, &'a str, [&'a str; 1], &'a str); N],
+) -> [(String, Value); N] {
+    let begin = std::sync::Barrier::new(N);
+    std::thread::scope(|scope| {
+        let begin = &begin;
+        let ask =
+            move |(method, path, headers, body): (&'a str, &'a str, [&'a str; 1], &'a str)| {
+                scope.spawn(move || {
+                    begin.wait();
+                    asked(place, method, path, &headers, body)
+                })
+            };
+        requests.map(ask).map(|answer| answer.join().expect("it is answered"))
+    })
+}
+
+#[test]
+fn of_two_who_change_at_once_what_both_have_seen_one_is_refused() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    for round in 1..=10 {
+        let (head, _) = asked(&place, "GET", "/volumes/tank/v0", &[], "");
+        let seen = format!("if-match: {}", header(&head, "etag").expect("a tag"));
+        let size = |more: u64| format!(r#"{{"size_bytes":{}}}"#, (16 + 2 * round + more) << 20);
+        let (one, other) = (size(0), size(1));
+        let path = "/volumes/tank/v0";
+        let answers =
+            at_once(&place, [("PATCH", path, [&*seen], &*one), ("PATCH", path, [&*seen], &*other)]);
+        let mut statuses = answers.each_ref().map(|(head, _)| status(head));
+        statuses.sort();
+        assert_eq!(statuses, ["200", "412"], "{answers:?}");
+        let done = answers.iter().find(|(head, _)| status(head) == "200").expect("one is done");
+        let volume = place.json(&["volume", "show", "tank/v0"]);
+        assert_eq!(volume["size_bytes"], done.1["size_bytes"], "the other has changed nothing");
+    }
+}
+
+#[test]
+fn of_two_who_ask_at_once_with_one_key_both_are_told_of_the_one_volume_that_was_made() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    for round in 0..10 {
+        let key = format!("idempotency-key: key-{round}");
+        let body = format!(r#"{{"pool":"tank","name":"v{round}","size_bytes":16777216}}"#);
+        let request = ("POST", "/volumes", [&*key], &*body);
+        let answers = at_once(&place, [request, request]);
+        assert_eq!(answers.each_ref().map(|(head, _)| status(head)), ["201", "201"], "{answers:?}");
+        assert_eq!(answers[0].1["uuid"], answers[1].1["uuid"]);
+        let is_replayed =
+            |(head, _): &&(String, Value)| header(head, "idempotency-replayed").is_some();
+        assert_eq!(answers.iter().filter(is_replayed).count(), 1, "{answers:?}");
+    }
+}
+
+#[test]
+fn a_policy_has_versions_of_its_own_and_a_precondition_that_nobody_looks_at_is_refused() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let gold = r#"{"name":"gold","weight":200}"#;
+    let (head, _) = asked(&place, "POST", "/pools/tank/qos", &[], gold);
+    assert_eq!(status(&head), "201", "{head}");
+    let path = "/pools/tank/qos/gold";
+    let (head, _) = asked(&place, "GET", path, &[], "");
+    let seen = format!("if-match: {}", header(&head, "etag").expect("a tag"));
+    let (head, _) = asked(&place, "PATCH", path, &[&seen], r#"{"weight":300}"#);
+    assert_eq!(status(&head), "200", "{head}");
+    let (head, refused) = asked(&place, "DELETE", path, &[&seen], "");
+    assert_eq!((status(&head), &refused["code"]), ("412", &"precondition_failed".into()));
+    let v0 = r#"{"pool":"tank","name":"v0","size_bytes":16777216}"#;
+    let (head, refused) = asked(&place, "POST", "/volumes", &[&seen], v0);
+    assert_eq!((status(&head), &refused["code"]), ("400", &"invalid_request".into()));
+    let (head, _) = asked(&place, "POST", "/volumes?wrong=1", &[], v0);
+    assert_eq!(status(&head), "400", "{head}");
+    let audit = place.json(&["audit", "--result", "refused"]);
+    let codes: Vec<&Value> =
+        audit.as_array().expect("entries").iter().map(|it| &it["code"]).collect();
+    assert_eq!(codes, ["precondition_failed", "invalid_request", "invalid_query"]);
+}
+
+#[test]
+fn metrics_are_open_metrics_for_those_who_ask_for_it_and_classic_for_all_others() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let scraped = |accept: &str| {
+        let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
+        let head = "GET /metrics HTTP/1.1\r\nhost: ashlar\r\nconnection: close\r\n";
+        write!(client, "{head}accept: {accept}\r\n\r\n").expect("it listens");
+        std::io::read_to_string(client).expect("an answer")
+    };
+    let classic = scraped("*/*");
+    assert!(classic.contains("content-type: text/plain; version=0.0.4"), "{classic}");
+    assert!(!classic.contains("# EOF") && !classic.contains("# UNIT"), "{classic}");
+    assert!(classic.contains("\n# TYPE ashlar_pool_blocks_written_total counter\n"), "{classic}");
+    let open = scraped("application/openmetrics-text;version=1.0.0,text/plain;q=0.3");
+    assert!(open.contains("content-type: application/openmetrics-text"), "{open}");
+    assert!(
+        open.contains("\n# TYPE ashlar_pool_blocks_written counter\n") && open.contains("# EOF")
+    );
+}

@@ -19,10 +19,22 @@ fn whoever_fails_too_often_waits_and_nobody_else_does() {
 }
 
 #[test]
+fn a_network_of_ipv6_fails_as_one() {
+    let (attempts, begun) = (Attempts::default(), Instant::now());
+    let of = |last| IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, last]);
+    (0..FAILURES_MAX as u16).for_each(|last| attempts.has_failed(of(last), begun));
+    assert!(!attempts.may_try(of(0xffff), begun));
+    assert!(attempts.may_try(IpAddr::from([0x2001, 0xdb8, 0, 2, 0, 0, 0, 1]), begun));
+}
+
+#[test]
 fn many_addresses_take_no_more_than_their_room() {
     let (attempts, begun) = (Attempts::default(), Instant::now());
     (0..2 * ADDRESSES_MAX as u32).for_each(|last| attempts.has_failed(address(last), begun));
     assert_eq!(attempts.0.lock().unwrap().len(), ADDRESSES_MAX);
+    assert!(!attempts.may_try(address(9_999_999), begun), "it may be another one of theirs");
+    assert!(attempts.may_try(address(1), begun), "it is known, and has failed once");
+    assert!(attempts.may_try(address(9_999_999), begun + INTERVAL));
     attempts.has_failed(address(9_999_999), begun + INTERVAL);
     assert_eq!(attempts.0.lock().unwrap().len(), 1, "old ones make room");
 }

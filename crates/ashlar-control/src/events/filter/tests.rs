@@ -44,3 +44,15 @@ fn what_no_event_can_be_is_refused_by_name() {
     assert!(refused(EventQuery { limit: Some(0), ..any() }).contains("limit=0"));
     assert!(refused(EventQuery { limit: Some(10_001), ..any() }).contains("limit=10001"));
 }
+
+#[test]
+fn a_host_is_found_in_events_of_many_hosts_too() {
+    let query = EventQuery { host: Some("nqn.b".to_owned()), ..EventQuery::default() };
+    let filter = query.wanted().expect("it is understood").filter;
+    let hosts = |names: &[&str]| {
+        let hosts = names.iter().map(|name| (*name).to_owned()).collect();
+        let what = Happening { hosts, ..Happening::new(Severity::Info, EventKind::Hosts, "many") };
+        Event { seq: 1, time: "2026-01-01T00:00:00.000Z".to_owned(), what }
+    };
+    assert!(filter(&hosts(&["nqn.a", "nqn.b"])) && !filter(&hosts(&["nqn.a"])));
+}

@@ -44,3 +44,12 @@ fn if_match_takes_a_list_and_a_star() {
     assert!(tag.is_in(&text) && tag.is_in("*") && tag.is_in(&format!("\"other\", {text}")));
     assert!(!tag.is_in("\"other\"") && !tag.is_in("") && !tag.is_in(&format!("W/{text}")));
 }
+
+#[test]
+fn a_policy_is_another_version_with_another_weight_and_not_with_another_volume() {
+    let policy = || QosPolicy { name: "gold".to_owned(), weight: 100, ..QosPolicy::default() };
+    let tag = ETag::of_policy(&policy());
+    let used = QosPolicy { volumes: vec!["v0".to_owned()], ..policy() };
+    assert_eq!(ETag::of_policy(&used), tag);
+    assert_ne!(ETag::of_policy(&QosPolicy { weight: 101, ..policy() }), tag);
+}

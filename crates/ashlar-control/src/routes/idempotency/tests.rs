@@ -1,5 +1,7 @@
 use std::cell::Cell;
 
+use futures_util::FutureExt;
+
 use super::*;
 
 fn key(client: &str, key: &str) -> Key {
@@ -66,4 +68,55 @@ async fn what_is_kept_is_bounded() {
     let slots = answers.0.lock().unwrap();
     assert_eq!(slots.len(), KEPT_MAX);
     assert!(!slots.contains_key(&key("a", "0")) && slots.contains_key(&key("a", "2")));
+}
+
+#[tokio::test]
+async fn what_is_kept_is_bounded_in_bytes_too_and_the_oldest_go() {
+    let (answers, now) = (Answers::default(), Instant::now());
+    let large = || async { (StatusCode::CREATED, vec![b'x'; ANSWER_BYTES_MAX]).into_response() };
+    let most = KEPT_BYTES_MAX / ANSWER_BYTES_MAX;
+    for at in 0..most + 2 {
+        let now = now + Duration::from_millis(at as u64);
+        let name = at.to_string();
+        let answer = answers.once(key("a", &name), hash("v0"), now, large).await;
+        assert_eq!(text(answer.expect("an answer")).await.2.len(), ANSWER_BYTES_MAX);
+    }
+    let slots = answers.slots();
+    assert_eq!(slots.len(), most);
+    assert!(!slots.contains_key(&key("a", "1")) && slots.contains_key(&key("a", "2")));
+}
+
+#[tokio::test]
+async fn two_who_ask_at_once_with_one_key_have_it_made_once() {
+    let (answers, made, now) = (Answers::default(), Cell::new(0), Instant::now());
+    let turn = tokio::sync::Semaphore::new(0);
+    let make = || async {
+        made.set(made.get() + 1);
+        let _turn = turn.acquire().await;
+        (StatusCode::CREATED, format!("made {}", made.get())).into_response()
+    };
+    let first = answers.once(key("a", "k"), hash("v0"), now, make);
+    let second = answers.once(key("a", "k"), hash("v0"), now, make);
+    let other = answers.once(key("a", "k"), hash("v1"), now, make);
+    let both = futures_util::future::join3(first, second, other);
+    futures_util::pin_mut!(both);
+    // All three have come; the first is under way.
+    assert!(both.as_mut().now_or_never().is_none());
+    assert_eq!(made.get(), 1);
+    turn.add_permits(1);
+    let (first, second, other) = both.await;
+    assert_eq!(
+        other.expect_err("the key is for another request").code,
+        ErrorCode::IdempotencyKeyReused
+    );
+    assert_eq!(text(first.unwrap()).await, (StatusCode::CREATED, false, "made 1".to_owned()));
+    assert_eq!(text(second.unwrap()).await, (StatusCode::CREATED, true, "made 1".to_owned()));
+    // One whose first attempt is refused is done by the next, one after the other.
+    let refuse = || async { StatusCode::CONFLICT.into_response() };
+    let refused = answers.once(key("a", "n"), hash("v0"), now, refuse);
+    let done = answers.once(key("a", "n"), hash("v0"), now, make);
+    turn.add_permits(1);
+    let (refused, done) = futures_util::future::join(refused, done).await;
+    assert_eq!(refused.unwrap().status(), StatusCode::CONFLICT);
+    assert_eq!(text(done.unwrap()).await, (StatusCode::CREATED, false, "made 2".to_owned()));
 }

@@ -15,3 +15,18 @@ fn what_has_no_end_of_a_line_is_refused() {
     assert!(lines.add(&endless).is_ok());
     assert!(lines.add(&endless).is_err());
 }
+
+#[test]
+fn events_are_missed_where_numbers_are_and_not_where_the_daemon_was_started() {
+    let event = |seq, kind| {
+        let severity = ashlar_control::types::Severity::Info;
+        let what = ashlar_control::types::Happening::new(severity, kind, "it");
+        Event { seq, time: String::new(), what }
+    };
+    let mut last = None;
+    let mut missed = |seq, kind| missed(&mut last, &event(seq, kind));
+    assert_eq!(missed(100, EventKind::Change), None);
+    assert_eq!(missed(101, EventKind::Change), None);
+    assert_eq!(missed(105, EventKind::Change), Some(3));
+    assert_eq!(missed(5_000_000, EventKind::DaemonStarted), None);
+}

@@ -39,9 +39,10 @@ fn a_file_that_is_damaged_lets_nobody_in_changes_nothing_and_is_read_once_it_is_
     let refused = on_runtime(accounts.create_token(&token())).expect_err("it is not known");
     assert!(refused.detail.contains("is damaged"), "{refused:?}");
     assert_eq!(fs::read(&path).expect("it is there"), b"{");
-    assert!(on_runtime(read_again(&accounts, directory.path())).is_err());
+    let reading = OneByOne::new();
+    assert!(on_runtime(read_again(&accounts, directory.path(), &reading)).is_err());
     fs::write(&path, whole).expect("room");
-    on_runtime(read_again(&accounts, directory.path())).expect("it is whole");
+    on_runtime(read_again(&accounts, directory.path(), &reading)).expect("it is whole");
     assert!(accounts.who_shows(&made.secret).is_some());
 }
 
@@ -52,4 +53,33 @@ fn a_directory_that_cannot_be_written_makes_no_token() {
     directory.close().expect("it goes");
     let refused = on_runtime(accounts.create_token(&token())).expect_err("it cannot be kept");
     assert!(refused.detail.contains("accounts.json") && refused.hint.is_some(), "{refused:?}");
+}
+
+/// The next file that is written hangs until somebody reads it.
+fn hang(directory: &Path) -> PathBuf {
+    let new = directory.join("accounts.json.new");
+    let made = std::process::Command::new("mkfifo").arg(&new).status().expect("it runs");
+    assert!(made.success());
+    new
+}
+
+#[test]
+fn a_write_that_hangs_brings_no_token_back_that_is_revoked_after_it() {
+    let directory = tempfile::tempdir().expect("room");
+    let path = path_in(directory.path());
+    let (owner, longest) = (directory.path().to_owned(), Duration::from_millis(50));
+    let vault = File { directory: owner, path: path.clone(), turn: OneByOne::new(), longest };
+    let accounts = Accounts::new(Box::new(vault), None).expect("there are none");
+    let made = on_runtime(accounts.create_token(&token())).expect("it is made");
+    let new = hang(directory.path());
+    let other = CreateToken { name: "other".to_owned(), ..token() };
+    on_runtime(accounts.create_token(&other)).expect_err("it hangs");
+    let revoke = || on_runtime(accounts.revoke_token("ci"));
+    revoke().expect_err("the write before hangs still: this one would come before it");
+    drop(fs::read(&new).expect("the write goes on"));
+    while revoke().is_err() {}
+    let (after, why) = open(directory.path());
+    assert!(why.is_none() && after.who_shows(&made.secret).is_none(), "{why:?}");
+    let kept = fs::read_to_string(&path).expect("it is there");
+    assert!(!kept.contains("other"), "what was refused is not there: {kept}");
 }

@@ -1,6 +1,5 @@
 //! The files of a journal.
 
-use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -145,74 +144,93 @@ fn files_in(directory: &Path) -> io::Result<Vec<Found>> {
 }
 
 /// The entries that are wanted. Lines that are no entries are passed over: a crash may have cut one
-/// off.
+/// off. So is what is left of a file that cannot be read, which `bad` is told: one bad sector does
+/// not keep all that came after it from those who ask.
 pub fn read<E: Entry + DeserializeOwned>(
     directory: &Path,
     wanted: &Wanted<E>,
+    bad: &Bad<'_>,
 ) -> io::Result<Vec<E>> {
     let mut files = files_in(directory)?;
-    let found = match wanted.after {
+    Ok(match wanted.after {
         Some(after) => {
             // The last file that begins at or before it, and those that come then.
             let begin = files.partition_point(|file| file.first <= after).saturating_sub(1);
-            first_of(&files[begin..], wanted)
+            first_of(&files[begin..], wanted, bad)
         }
         None => {
             files.reverse();
-            last_of(&files, wanted)
+            last_of(&files, wanted, bad)
         }
-    };
-    let mut found = found?;
-    // What was written again may be there twice.
-    if !found.is_sorted_by_key(Entry::seq) {
-        found.sort_by_key(Entry::seq);
-        found.dedup_by_key(|entry| entry.seq());
-    }
-    Ok(found)
+    })
 }
+
+/// Who is told which file cannot be read, and why.
+pub type Bad<'a> = dyn Fn(&Path, &io::Error) + 'a;
 
 fn first_of<E: Entry + DeserializeOwned>(
     files: &[Found],
     wanted: &Wanted<E>,
-) -> io::Result<Vec<E>> {
+    bad: &Bad<'_>,
+) -> Vec<E> {
     let mut found = Vec::new();
     for file in files {
-        let left = Wanted { limit: wanted.limit - found.len(), ..wanted.clone() };
-        found.extend(left.of(entries_of(file)?));
-        if found.len() == wanted.limit {
+        found.extend(wanted.of(entries_of(file, bad)));
+        once_each(&mut found);
+        if found.len() >= wanted.limit {
+            found.truncate(wanted.limit);
             break;
         }
     }
-    Ok(found)
+    found
 }
 
 /// The newest file comes first.
-fn last_of<E: Entry + DeserializeOwned>(files: &[Found], wanted: &Wanted<E>) -> io::Result<Vec<E>> {
-    let mut found = VecDeque::new();
+fn last_of<E: Entry + DeserializeOwned>(
+    files: &[Found],
+    wanted: &Wanted<E>,
+    bad: &Bad<'_>,
+) -> Vec<E> {
+    let mut found = Vec::new();
     for file in files {
-        let left = Wanted { limit: wanted.limit - found.len(), ..wanted.clone() };
-        for entry in left.of(entries_of(file)?).into_iter().rev() {
-            found.push_front(entry);
-        }
-        if found.len() == wanted.limit {
+        let newer = std::mem::replace(&mut found, wanted.of(entries_of(file, bad)));
+        found.extend(newer);
+        once_each(&mut found);
+        if found.len() >= wanted.limit {
+            found.drain(..found.len() - wanted.limit);
             break;
         }
     }
-    Ok(found.into())
+    found
 }
 
-fn entries_of<E: DeserializeOwned>(file: &Found) -> io::Result<Vec<E>> {
-    let opened = match File::open(&file.path) {
+/// What was written again may be there twice.
+fn once_each<E: Entry>(found: &mut Vec<E>) {
+    if !found.is_sorted_by_key(Entry::seq) {
+        found.sort_by_key(Entry::seq);
+    }
+    found.dedup_by_key(|entry| entry.seq());
+}
+
+fn entries_of<E: DeserializeOwned>(file: &Found, bad: &Bad<'_>) -> Vec<E> {
+    let mut entries = Vec::new();
+    if let Err(error) = read_lines(&file.path, &mut entries) {
+        bad(&file.path, &error);
+    }
+    entries
+}
+
+fn read_lines<E: DeserializeOwned>(path: &Path, entries: &mut Vec<E>) -> io::Result<()> {
+    let opened = match File::open(path) {
         // It was the oldest, and has gone meanwhile.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    let mut reader = BufReader::new(opened);
-    let (mut entries, mut line) = (Vec::new(), Vec::new());
+    let (mut reader, mut line) = (BufReader::new(opened), Vec::new());
     while reader.read_until(b'\n', &mut line)? > 0 {
         let is_line = line.len() <= LINE_BYTES_MAX;
         entries.extend(serde_json::from_slice(&line).ok().filter(|_: &E| is_line));
         line.clear();
     }
-    Ok(entries)
+    Ok(())
 }

@@ -25,7 +25,8 @@ async fn written(directory: &TempDir, numbers: impl IntoIterator<Item = u64>) {
 
 fn read(directory: &TempDir, after: Option<u64>, limit: usize) -> Vec<u64> {
     let wanted = Wanted::<AuditEntry> { after, ..Wanted::last(limit) };
-    let entries = files::read(&directory.path().join("audit"), &wanted).expect("it is readable");
+    let place = directory.path().join("audit");
+    let entries = files::read(&place, &wanted, &|_, _| ()).expect("it is readable");
     entries.iter().map(|entry| entry.seq).collect()
 }
 
@@ -151,7 +152,27 @@ fn entries_that_were_written_twice_are_read_once() {
     let place = directory.path().join("audit");
     let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
     Files::new(place.clone(), BOUNDS).append(&[line(1), line(2), line(3)]).expect("room");
-    Files::new(place, BOUNDS).append(&[line(2), line(3), line(4)]).expect("room");
-    assert_eq!(read(&directory, None, 100), [1, 2, 3, 4]);
-    assert_eq!(read(&directory, Some(0), 100), [1, 2, 3, 4]);
+    Files::new(place.clone(), BOUNDS).append(&[line(2), line(3), line(4)]).expect("room");
+    // One whose end nobody could make durable, nor take back.
+    Files::new(place, BOUNDS).append(&[line(4), line(5)]).expect("room");
+    assert_eq!(read(&directory, None, 100), [1, 2, 3, 4, 5]);
+    assert_eq!(read(&directory, Some(0), 100), [1, 2, 3, 4, 5]);
+    assert_eq!(read(&directory, None, 2), [4, 5]);
+    assert_eq!(read(&directory, Some(2), 3), [3, 4, 5], "repeated ones are not counted");
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_keeps_nobody_from_the_others() {
+    let directory = TempDir::new().expect("room");
+    written(&directory, 5..8).await;
+    let place = directory.path().join("audit");
+    fs::create_dir(place.join(format!("{:020}.jsonl", 8))).expect("room");
+    written(&directory, 9..12).await;
+    assert_eq!(read(&directory, Some(0), 100), [5, 6, 7, 9, 10, 11]);
+    assert_eq!(read(&directory, None, 5), [6, 7, 9, 10, 11]);
+    let told = std::cell::RefCell::new(Vec::new());
+    let wanted = Wanted::<AuditEntry>::last(100);
+    let bad = |file: &Path, _: &io::Error| told.borrow_mut().push(file.to_owned());
+    files::read(&place, &wanted, &bad).expect("the others are readable");
+    assert_eq!(told.into_inner(), [place.join(format!("{:020}.jsonl", 8))]);
 }

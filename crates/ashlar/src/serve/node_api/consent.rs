@@ -116,7 +116,7 @@ impl Shared {
             return Ok(());
         }
         let (from, to) = (ByteSize(volume.size_bytes), ByteSize(size_bytes));
-        consent.check(|| {
+        consent.check_loss(|| {
             format!(
                 "volume '{pool}/{name}' would shrink from {from} to {to}, and what lies beyond is lost. {}",
                 self.users([volume])

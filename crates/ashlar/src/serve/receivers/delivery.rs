@@ -1,6 +1,7 @@
 //! A receiver's way through the log of events: what it wants is sent to it in order, again and
 //! again until it takes it.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,13 +12,18 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::backoff::pause;
-use super::place::Place;
-use super::{Carrier, Failure, MAIL, Wants};
+use super::place::{Kept, Place};
+use super::{Carried, Carrier, Failure, MAIL, Wants};
 
 /// Events that are read from the log at a time.
 const READ_MAX: usize = 64;
-/// How long is waited where the log cannot be read.
-const READ_PAUSE: Duration = Duration::from_secs(30);
+/// How often it is tried to read what is on disk, and how long is waited in between. Where it
+/// cannot be read the receiver does without: what comes now may be of that very disk.
+const READS_MAX: u32 = 4;
+const READ_PAUSE: Duration = Duration::from_secs(5);
+/// How long the place of a receiver that is new is waited for: without it, it would be new at the
+/// next start, too, and miss what comes until then.
+const PLACE_WAIT: Duration = Duration::from_secs(10);
 /// An event that it does not work comes after so many attempts: one that fails may be chance.
 const ATTEMPTS_UNTOLD: u32 = 3;
 /// Between two such events there is at least so much time: two receivers that do not work are told
@@ -42,6 +48,8 @@ struct Facts {
     delivered_seq: u64,
     delivered_at: Option<String>,
     problem: Option<String>,
+    /// Since the last attempt.
+    is_failing: bool,
     /// That it does not work was told, and not yet that it works again.
     is_told: bool,
     told: Option<Instant>,
@@ -71,7 +79,7 @@ impl Delivery {
     /// How it is, for the API.
     pub fn shown(&self) -> Receiver {
         let facts = self.facts();
-        let state = if facts.problem.is_some() { "failing" } else { "ready" };
+        let state = if facts.is_failing { "failing" } else { "ready" };
         Receiver {
             name: self.name.clone(),
             kind: if self.name == MAIL { MAIL } else { "webhook" }.to_owned(),
@@ -87,63 +95,84 @@ impl Delivery {
     }
 
     /// Sends these, once and past all that waits.
-    pub async fn send_now(&self, events: &[Event]) -> Result<String, Failure> {
+    pub(super) async fn send_now(&self, events: &[Event]) -> Result<Carried, Failure> {
         self.carrier.carry(events).await
+    }
+
+    /// Waits so long until it is written where it has come to.
+    pub async fn settled(&self, longest: Duration) {
+        self.place.settled(longest).await;
     }
 
     /// Sends what comes, for as long as it is polled.
     pub async fn run(&self, watcher: &Watcher) {
-        let mut after = self.begin().await;
+        let mut after = self.begin(watcher).await;
         loop {
-            let events = self.next(&mut after).await;
+            let events = self.next(&mut after, watcher).await;
             for part in events.chunks(self.carrier.events_max()) {
                 self.deliver(part, watcher).await;
                 after = part.last().map_or(after, |last| last.seq);
-                self.keep(after).await;
+                self.keep(after);
             }
         }
     }
 
-    /// The number behind which it begins.
-    async fn begin(&self) -> u64 {
-        let kept = self.place.load().await.unwrap_or_else(|error| {
-            let name = &self.name;
-            tracing::warn!(%error, "it is not known what '{name}' was told: it is told what comes");
-            None
-        });
-        let after = kept.unwrap_or(self.start);
+    /// The number behind which it begins: none that the log has not given out yet, as where the
+    /// clock was set back since.
+    async fn begin(&self, watcher: &Watcher) -> u64 {
+        let kept = self.load(watcher).await;
+        let after = kept.map_or(self.start, |kept| kept.delivered_seq.min(self.start));
+        self.facts().is_told = kept.is_some_and(|kept| kept.is_told);
+        self.keep(after);
         if kept.is_none() {
-            self.keep(after).await;
+            self.place.settled(PLACE_WAIT).await;
         }
-        self.facts().delivered_seq = after;
         after
     }
 
-    async fn keep(&self, after: u64) {
-        self.facts().delivered_seq = after;
-        if let Err(error) = self.place.keep(after).await {
-            let name = &self.name;
-            tracing::warn!(%error, "what '{name}' was told is not written down: it may be told again");
+    /// Where it was; nothing: it is new, or nobody knows.
+    async fn load(&self, watcher: &Watcher) -> Option<Kept> {
+        let mut failed = 0;
+        loop {
+            let error = match self.place.load().await {
+                Ok(kept) => return kept,
+                Err(error) => error,
+            };
+            failed += 1;
+            if failed == READS_MAX {
+                let what = "what had happened before this start and was not sent";
+                self.does_without(what, &error, watcher);
+                return None;
+            }
+            sleep(READ_PAUSE).await;
         }
     }
 
+    fn keep(&self, after: u64) {
+        let mut facts = self.facts();
+        facts.delivered_seq = after;
+        self.place.keep(facts.kept());
+    }
+
     /// What it is to be told next, once there is something; `after` goes past what it is not.
-    async fn next(&self, after: &mut u64) -> Vec<Event> {
-        let mut newest = self.log.newest();
+    async fn next(&self, after: &mut u64, watcher: &Watcher) -> Vec<Event> {
+        let (mut newest, mut failed) = (self.log.newest(), 0);
         loop {
             let until = *newest.borrow_and_update();
-            match self.log.list(self.wanted(*after)).await {
+            match self.gathered(*after).await {
                 Ok(found) if found.is_empty() => *after = until.max(*after),
-                Ok(_) if self.carrier.gather_seconds() > 0 => {
-                    sleep(Duration::from_secs(self.carrier.gather_seconds())).await;
-                    if let Ok(all) = self.log.list(self.wanted(*after)).await {
-                        return all;
-                    }
-                }
                 Ok(found) => return found,
                 Err(error) => {
-                    tracing::warn!(%error, "'{}' is told later: events cannot be read", self.name);
-                    sleep(READ_PAUSE).await;
+                    failed += 1;
+                    if failed == READS_MAX {
+                        let what = "what has left the daemon's memory and was not sent";
+                        self.does_without(what, &error, watcher);
+                        (*after, failed) = (self.log.before_memory().max(*after), 0);
+                    } else {
+                        let name = &self.name;
+                        tracing::warn!(%error, "'{name}' is told later: events cannot be read");
+                        sleep(READ_PAUSE).await;
+                    }
                     continue;
                 }
             }
@@ -151,6 +180,17 @@ impl Delivery {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    /// What there is, once what goes with it has had time to come.
+    async fn gathered(&self, after: u64) -> io::Result<Vec<Event>> {
+        let found = self.log.list(self.wanted(after)).await?;
+        let gather = Duration::from_secs(self.carrier.gather_seconds());
+        if found.is_empty() || gather.is_zero() || found.len() >= self.carrier.events_max() {
+            return Ok(found);
+        }
+        sleep(gather).await;
+        self.log.list(self.wanted(after)).await
     }
 
     fn wanted(&self, after: u64) -> Wanted<Event> {
@@ -167,16 +207,12 @@ impl Delivery {
         let (first, mut failed) = (Instant::now(), 0);
         loop {
             let failure = match self.carrier.carry(events).await {
-                Ok(_) => return self.has_delivered(watcher),
+                Ok(carried) => return self.has_delivered(carried.flaw, watcher),
                 Err(failure) => failure,
             };
             failed += 1;
             let random = Uuid::new_v4().as_u64_pair().1;
-            let pause = match &failure {
-                Failure::Later(_) => pause(failed, first.elapsed(), random),
-                Failure::Never(_) => None,
-            };
-            let Some(pause) = pause else {
+            let Some(pause) = pause(&failure, failed, first.elapsed(), random) else {
                 return self.has_dropped(events.len() as u64, &failure.to_string(), watcher);
             };
             self.has_failed(failed, &failure.to_string(), watcher);
@@ -184,31 +220,33 @@ impl Delivery {
         }
     }
 
-    fn has_delivered(&self, watcher: &Watcher) {
+    fn has_delivered(&self, flaw: Option<String>, watcher: &Watcher) {
+        let name = &self.name;
+        let warning = flaw.as_ref().map(|flaw| format!("'{name}' takes events, but {flaw}"));
+        watcher.warn(&self.warner(), warning);
         let mut facts = self.facts();
         facts.delivered_at = Some(format_rfc3339_seconds(SystemTime::now()).to_string());
-        facts.problem = None;
+        (facts.problem, facts.is_failing) = (flaw, false);
         if std::mem::take(&mut facts.is_told) {
-            let message = format!("'{}' takes events again", self.name);
+            let message = format!("'{name}' takes events again");
             watcher.tell(self.about(Severity::Info, EventKind::ReceiverWorks, message));
         }
-        watcher.warn(&self.warner(), None);
     }
 
     fn has_failed(&self, times: u32, why: &str, watcher: &Watcher) {
         tracing::warn!(times, "'{}' does not take events: {why}", self.name);
         let mut facts = self.facts();
-        facts.problem = Some(why.to_owned());
+        (facts.problem, facts.is_failing) = (Some(why.to_owned()), true);
         if times < ATTEMPTS_UNTOLD {
             return;
         }
-        let name = &self.name;
-        let warning =
-            format!("'{name}' does not take events: {why}. `ashlar notify list` shows more");
-        watcher.warn(&self.warner(), Some(warning));
+        self.warn_of(why, watcher);
         if !facts.is_told && may_tell(&mut facts) {
             facts.is_told = true;
-            let message = format!("'{name}' does not take events, which are sent to it later");
+            // So that it is told that it works again, by whichever daemon sees that.
+            self.place.keep(facts.kept());
+            let message =
+                format!("'{}' does not take events, which are sent to it later", self.name);
             let failed = self.about(Severity::Warning, EventKind::ReceiverFailed, message);
             watcher.tell(failed.because(Some(why)));
         }
@@ -216,8 +254,9 @@ impl Delivery {
 
     fn has_dropped(&self, events: u64, why: &str, watcher: &Watcher) {
         tracing::warn!(events, "'{}' is not told of some events: {why}", self.name);
+        self.warn_of(why, watcher);
         let mut facts = self.facts();
-        facts.problem = Some(why.to_owned());
+        (facts.problem, facts.is_failing) = (Some(why.to_owned()), true);
         facts.dropped += events;
         if may_tell(&mut facts) {
             let (name, all) = (&self.name, facts.dropped);
@@ -227,6 +266,25 @@ impl Delivery {
         }
     }
 
+    fn warn_of(&self, why: &str, watcher: &Watcher) {
+        let name = &self.name;
+        let warning =
+            format!("'{name}' does not take events: {why}. `ashlar notify list` shows more");
+        watcher.warn(&self.warner(), Some(warning));
+    }
+
+    /// It is sent what comes, and what cannot be read it is not.
+    fn does_without(&self, what: &str, error: &io::Error, watcher: &Watcher) {
+        let name = &self.name;
+        let why = format!("it cannot be read: {error}");
+        tracing::warn!("'{name}' is not told {what}: {why}");
+        watcher.warn(&self.warner(), Some(format!("'{name}' is not told {what}: {why}")));
+        self.facts().problem = Some(format!("{what} is not sent: {why}"));
+        let message = format!("'{name}' is not told {what}");
+        let dropped = self.about(Severity::Warning, EventKind::EventsDropped, message);
+        watcher.tell(dropped.because(Some(&why)));
+    }
+
     fn about(&self, severity: Severity, kind: EventKind, message: String) -> Happening {
         let happening = Happening::new(severity, kind, message);
         Happening { receiver: Some(self.name.clone()), ..happening }
@@ -234,6 +292,12 @@ impl Delivery {
 
     fn warner(&self) -> String {
         format!("receiver {}", self.name)
+    }
+}
+
+impl Facts {
+    fn kept(&self) -> Kept {
+        Kept { delivered_seq: self.delivered_seq, is_told: self.is_told }
     }
 }
 

@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use ashlar_control::types::{Event, Severity};
 use futures_util::future::BoxFuture;
+use lettre::Message;
 use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
-use lettre::transport::smtp::extension::ClientId;
-use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use lettre::transport::smtp::client::{Certificate, CertificateStore, TlsParameters};
 use tokio::time::timeout;
 
-use super::{Carrier, Failure, MailConfig, MailTls, Sender, secrets};
+use super::super::apart::OneByOne;
+use super::{Carried, Carrier, Failure, MailConfig, MailTls, Sender, secrets};
+use session::{Way, described};
+
+mod session;
 
 /// Events in one mail.
 const EVENTS_MAX: usize = 100;
@@ -20,28 +23,27 @@ const WAIT: Duration = Duration::from_secs(60);
 /// Longest subject, in characters.
 const SUBJECT_CHARS_MAX: usize = 120;
 
-type Transport = AsyncSmtpTransport<Tokio1Executor>;
-
 /// Mail.
 pub struct Mail {
     config: MailConfig,
     sender: Sender,
+    /// Whose turn it is to read its files.
+    reading: OneByOne,
 }
 
 impl Mail {
     pub fn new(config: MailConfig, sender: Sender) -> Self {
-        Mail { config, sender }
+        Mail { config, sender, reading: OneByOne::new() }
     }
 
-    async fn send(&self, events: &[Event]) -> Result<String, Failure> {
+    async fn send(&self, events: &[Event]) -> Result<Carried, Failure> {
         let message = self.message(events)?;
         let (config, host) = (self.config.clone(), self.sender.host.clone());
-        let transport = secrets::in_time(move || transport(&config, host)).await?;
+        let (way, exposed) = secrets::in_time(&self.reading, move || way(&config, host)).await?;
         let late = || Failure::Later(format!("no answer came within {} s", WAIT.as_secs()));
-        let sent = timeout(WAIT, transport.send(message)).await.map_err(|_| late())?;
-        let answer = sent.map_err(|error| Failure::Later(described(&error)))?;
-        let said: Vec<&str> = answer.message().collect();
-        Ok(format!("{} {}", answer.code(), said.join(" ")).trim_end().to_owned())
+        let (envelope, text) = (message.envelope(), message.formatted());
+        let given = timeout(WAIT, way.give(envelope, &text)).await.map_err(|_| late())?;
+        given.map(|carried| Carried { flaw: carried.flaw.or(exposed), ..carried })
     }
 
     fn message(&self, events: &[Event]) -> Result<Message, Failure> {
@@ -105,7 +107,7 @@ impl Carrier for Mail {
         self.config.digest_seconds
     }
 
-    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<String, Failure>> {
+    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<Carried, Failure>> {
         Box::pin(self.send(events))
     }
 }
@@ -118,22 +120,20 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// The way to the server.
-fn transport(config: &MailConfig, host: String) -> Result<Transport, Failure> {
-    let mut builder = Transport::builder_dangerous(&config.server)
-        .port(config.port)
-        .timeout(Some(WAIT))
-        .hello_name(ClientId::Domain(host));
-    builder = match config.tls {
-        MailTls::None => builder.tls(Tls::None),
-        MailTls::Starttls => builder.tls(Tls::Required(parameters(config)?)),
-        MailTls::Tls => builder.tls(Tls::Wrapper(parameters(config)?)),
+/// The way to the server, and what is wrong with its files though it can be gone.
+fn way(config: &MailConfig, host: String) -> Result<(Way, Option<String>), Failure> {
+    let MailConfig { server, port, tls, login, .. } = config;
+    let parameters = match tls {
+        MailTls::None => None,
+        MailTls::Starttls | MailTls::Tls => Some(parameters(config)?),
     };
-    if let Some((user, password_file)) = &config.login {
-        let password = secrets::line(password_file)?;
-        builder = builder.credentials(Credentials::new(user.clone(), password));
-    }
-    Ok(builder.build())
+    let credentials = match login {
+        Some((user, file)) => Some(Credentials::new(user.clone(), secrets::line(file)?)),
+        None => None,
+    };
+    let exposed = login.as_ref().and_then(|(_, file)| secrets::exposed(file));
+    let (server, port, tls) = (server.clone(), *port, *tls);
+    Ok((Way { server, port, host, tls, parameters, credentials }, exposed))
 }
 
 fn parameters(config: &MailConfig) -> Result<TlsParameters, Failure> {
@@ -147,20 +147,6 @@ fn parameters(config: &MailConfig) -> Result<TlsParameters, Failure> {
         builder = builder.add_root_certificate(certificate);
     }
     builder.build().map_err(|error| Failure::Later(described(&error)))
-}
-
-/// The error with all that it comes from.
-fn described(error: &lettre::transport::smtp::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(why) = cause {
-        let why_text = why.to_string();
-        if !text.contains(&why_text) {
-            text.push_str(&format!(": {why_text}"));
-        }
-        cause = why.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -4,18 +4,19 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use tokio::time::timeout;
-
-use super::super::apart::apart;
+use super::super::apart::OneByOne;
 use super::Failure;
 
 /// How long the file system may take.
 const WAIT: Duration = Duration::from_secs(10);
 /// The largest file that is read: a bundle of all authorities has some hundred KiB.
 const BYTES_MAX: u64 = 4 << 20;
+/// The right of everybody to read a file.
+const READ_BY_ALL: u32 = 0o004;
 
 /// What such a file holds.
 ///
@@ -39,16 +40,24 @@ pub fn line(path: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| Failure::Later(format!("{} holds no line of text", path.display())))
 }
 
-/// What `work` comes to, which reads files.
+/// That others may know what such a file holds; nothing: it is a secret.
+pub fn exposed(path: &Path) -> Option<String> {
+    let mode = fs::metadata(path).ok()?.mode();
+    let path = path.display();
+    (mode & READ_BY_ALL != 0).then(|| format!("everybody may read {path}: chmod 600 {path}"))
+}
+
+/// What `work` comes to, which reads files when it is its turn.
 ///
 /// # Errors
 /// Its own; or that it takes too long.
 pub async fn in_time<T: Send + 'static>(
+    turns: &OneByOne,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let reading = apart("receiver", work).map_err(Failure::later)?;
-    match timeout(WAIT, reading).await {
-        Ok(Ok(done)) => done,
-        _ => Err(Failure::later("the file system with its secrets hangs")),
-    }
+    let read = turns.run("receiver", WAIT, work).await;
+    read.map_err(|error| match error.kind() {
+        std::io::ErrorKind::TimedOut => Failure::later("the file system with its secrets hangs"),
+        _ => Failure::later(error),
+    })?
 }

@@ -1,8 +1,8 @@
 //! Webhooks: each event is a POST of JSON, signed as Standard Webhooks says
 //! (<https://www.standardwebhooks.com>).
 
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ashlar_control::types::Event;
 use base64::Engine;
@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{HeaderMap, RETRY_AFTER};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use ring::hmac;
@@ -22,7 +23,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::{Carrier, Failure, Sender, WebhookConfig, secrets};
+use super::super::apart::OneByOne;
+use super::{Carried, Carrier, Failure, Sender, WebhookConfig, secrets};
 
 /// What a secret in base64 begins with.
 const SECRET_MARK: &str = "whsec_";
@@ -31,21 +33,31 @@ const SECRET_BYTES_MIN: usize = 16;
 /// How much of an answer is read, and how much of it people are shown.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
 const ANSWER_SHOWN_MAX: usize = 200;
-/// Answers by which an event is refused for what it is: the next attempt would be, too.
-const REFUSALS: [StatusCode; 6] = [
+/// How long is waited for the rest of an answer: its status says all that counts.
+const ANSWER_WAIT: Duration = Duration::from_secs(1);
+/// Answers by which an event is refused for what it is, if it is the receiver that gives them.
+const REFUSALS: [StatusCode; 5] = [
     StatusCode::BAD_REQUEST,
     StatusCode::METHOD_NOT_ALLOWED,
-    StatusCode::GONE,
     StatusCode::PAYLOAD_TOO_LARGE,
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
     StatusCode::UNPROCESSABLE_ENTITY,
 ];
+/// How long the authorities of the machine are known: they are many, and change once in months.
+const AUTHORITIES_KNOWN_FOR: Duration = Duration::from_secs(60);
 
 /// A webhook.
 pub struct Webhook {
     config: WebhookConfig,
     sender: Sender,
+    /// Whose turn it is to read its files.
+    reading: OneByOne,
+    authorities: Arc<Authorities>,
 }
+
+/// What the machine's authorities vouch for, as it was read last.
+#[derive(Default)]
+struct Authorities(Mutex<Option<(Instant, TlsConnector)>>);
 
 /// What is sent.
 #[derive(Serialize)]
@@ -67,18 +79,20 @@ struct Node<'a> {
 /// What it needs of files.
 struct Keys {
     secret: Vec<u8>,
+    /// That others may know it.
+    exposed: Option<String>,
     /// By which an encrypted connection is made.
     tls: Option<TlsConnector>,
 }
 
 impl Webhook {
     pub fn new(config: WebhookConfig, sender: Sender) -> Self {
-        Webhook { config, sender }
+        Webhook { config, sender, reading: OneByOne::new(), authorities: Arc::default() }
     }
 
-    async fn post(&self, event: &Event) -> Result<String, Failure> {
-        let config = self.config.clone();
-        let keys = secrets::in_time(move || keys(&config)).await?;
+    async fn post(&self, event: &Event) -> Result<Carried, Failure> {
+        let (config, authorities) = (self.config.clone(), self.authorities.clone());
+        let keys = secrets::in_time(&self.reading, move || keys(&config, &authorities)).await?;
         let answer = async {
             let tcp = connect(&self.config.url).await?;
             match &keys.tls {
@@ -95,7 +109,8 @@ impl Webhook {
         };
         let seconds = self.config.timeout.as_secs();
         let late = || Failure::Later(format!("no answer came within {seconds} s"));
-        timeout(self.config.timeout, answer).await.unwrap_or_else(|_| Err(late()))
+        let answer = timeout(self.config.timeout, answer).await.unwrap_or_else(|_| Err(late()))?;
+        Ok(Carried { answer, flaw: keys.exposed })
     }
 
     /// Sends the event by that connection, which it is used for alone.
@@ -165,11 +180,14 @@ impl Webhook {
 
 impl Carrier for Webhook {
     fn address(&self) -> String {
-        // Without what stands before an @ and after a ?: that may be a secret.
+        // Without what stands before an @ and behind the host: that may be a secret, as the paths
+        // of many services are.
         let url = &self.config.url;
         let (scheme, port) = (url.scheme_str().unwrap_or_default(), url.port_u16());
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
-        format!("{scheme}://{}{port}{}", url.host().unwrap_or_default(), url.path())
+        let is_root = url.path_and_query().is_none_or(|path| path.as_str() == "/");
+        let rest = if is_root { "/" } else { "/..." };
+        format!("{scheme}://{}{port}{rest}", url.host().unwrap_or_default())
     }
 
     fn events_max(&self) -> usize {
@@ -180,13 +198,13 @@ impl Carrier for Webhook {
         0
     }
 
-    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<String, Failure>> {
+    fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<Carried, Failure>> {
         Box::pin(async move {
-            let mut said = String::new();
+            let mut carried = Carried::default();
             for event in events {
-                said = self.post(event).await?;
+                carried = self.post(event).await?;
             }
-            Ok(said)
+            Ok(carried)
         })
     }
 }
@@ -206,34 +224,53 @@ fn secret_of(line: &str) -> Result<Vec<u8>, &'static str> {
         None => line.as_bytes().to_vec(),
     };
     if secret.len() < SECRET_BYTES_MIN {
-        return Err("has less than 16 bytes: `openssl rand -base64 32` makes a good one");
+        return Err(
+            "has less than 16 bytes: `echo \"whsec_$(openssl rand -base64 32)\"` makes a good one",
+        );
     }
     Ok(secret)
 }
 
-fn keys(config: &WebhookConfig) -> Result<Keys, Failure> {
-    let secret = secret_of(&secrets::line(&config.secret_file)?);
-    let secret = secret.map_err(|why| {
-        Failure::Later(format!("the secret in {} {why}", config.secret_file.display()))
-    })?;
-    let is_encrypted = config.url.scheme_str() == Some("https");
-    let tls = is_encrypted.then(|| connector(config)).transpose()?;
-    Ok(Keys { secret, tls })
+fn keys(config: &WebhookConfig, authorities: &Authorities) -> Result<Keys, Failure> {
+    let path = &config.secret_file;
+    let secret = secret_of(&secrets::line(path)?);
+    let secret =
+        secret.map_err(|why| Failure::Later(format!("the secret in {} {why}", path.display())))?;
+    let tls = match (config.url.scheme_str(), &config.ca_file) {
+        (Some("https"), Some(path)) => {
+            let text = secrets::read(path)?;
+            let found = CertificateDer::pem_slice_iter(&text).flatten().collect();
+            Some(connector(found, &path.display().to_string())?)
+        }
+        (Some("https"), None) => Some(authorities.connector()?),
+        _ => None,
+    };
+    Ok(Keys { secret, exposed: secrets::exposed(path), tls })
 }
 
-fn connector(config: &WebhookConfig) -> Result<TlsConnector, Failure> {
+impl Authorities {
+    fn connector(&self) -> Result<TlsConnector, Failure> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |(at, _): &&(Instant, _)| at.elapsed() < AUTHORITIES_KNOWN_FOR;
+        if let Some((_, connector)) = known.as_ref().filter(is_new) {
+            return Ok(connector.clone());
+        }
+        let found = rustls_native_certs::load_native_certs().certs;
+        let place = "the machine (install ca-certificates, or name a ca_file)";
+        let (_, connector) = known.insert((Instant::now(), connector(found, place)?));
+        Ok(connector.clone())
+    }
+}
+
+/// What connects to those for whom one of these vouches.
+fn connector(
+    authorities: Vec<CertificateDer<'static>>,
+    place: &str,
+) -> Result<TlsConnector, Failure> {
     let mut roots = RootCertStore::empty();
-    let authorities = match &config.ca_file {
-        Some(path) => CertificateDer::pem_slice_iter(&secrets::read(path)?).flatten().collect(),
-        None => rustls_native_certs::load_native_certs().certs,
-    };
     // What is none of an authority is passed over, as by others that read such files.
     roots.add_parsable_certificates(authorities);
     if roots.is_empty() {
-        let place = config.ca_file.as_ref().map_or_else(
-            || "the machine (install ca-certificates, or name a ca_file)".to_owned(),
-            |path| path.display().to_string(),
-        );
         return Err(Failure::Later(format!("{place} has no certificate of an authority")));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -261,21 +298,35 @@ async fn connect(url: &hyper::Uri) -> Result<TcpStream, Failure> {
 
 /// Whether that means that the event was taken.
 async fn judged(response: Response<hyper::body::Incoming>) -> Result<String, Failure> {
-    let status = response.status();
-    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, ANSWER_BYTES_MAX).collect();
+    let body = match timeout(ANSWER_WAIT, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        _ => Bytes::new(),
+    };
     let text = String::from_utf8_lossy(&body);
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text: String = text.chars().filter(|c| !c.is_control()).take(ANSWER_SHOWN_MAX).collect();
+    let status = head.status;
     let said = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
     match status {
         status if status.is_success() => Ok(said),
         status if status.is_redirection() => {
             Err(Failure::Later(format!("it answers {said}, and redirections are not followed")))
         }
-        status if REFUSALS.contains(&status) => Err(Failure::Never(format!("it answers {said}"))),
+        StatusCode::GONE => Err(Failure::Never(format!("it answers {said}"))),
+        status if REFUSALS.contains(&status) => Err(Failure::Refused(format!("it answers {said}"))),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            Err(Failure::Busy(format!("it answers {said}"), retry_after(&head.headers)))
+        }
         _ => Err(Failure::Later(format!("it answers {said}"))),
     }
+}
+
+/// How long it wants to be left alone, where it says so in seconds (RFC 9110, section 10.2.3).
+fn retry_after(headers: &HeaderMap) -> Duration {
+    let asked = headers.get(RETRY_AFTER).and_then(|asked| asked.to_str().ok()).unwrap_or_default();
+    asked.trim().parse().map_or(Duration::ZERO, Duration::from_secs)
 }
 
 #[cfg(test)]

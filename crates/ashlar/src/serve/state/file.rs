@@ -152,8 +152,25 @@ pub fn write(directory: &Path, node: &NodeState) -> Result<(), WriteError> {
 /// # Errors
 /// Why the file is as it was, unless the directory alone could not be made durable.
 pub fn replace(directory: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_if(directory, path, content, || true)
+}
+
+/// The same, if it is wanted still once it is written.
+///
+/// # Errors
+/// As of [`replace`]; or that it took too long.
+pub fn replace_if(
+    directory: &Path,
+    path: &Path,
+    content: &[u8],
+    is_wanted: impl FnOnce() -> bool,
+) -> io::Result<()> {
     let new = beside(path);
-    let written = write_new(&new, content).and_then(|()| fs::rename(&new, path));
+    let put = || match is_wanted() {
+        true => fs::rename(&new, path),
+        false => Err(ErrorKind::TimedOut.into()),
+    };
+    let written = write_new(&new, content).and_then(|()| put());
     if written.is_err() {
         // What was written of it takes room that there is none of.
         let _ = fs::remove_file(&new);

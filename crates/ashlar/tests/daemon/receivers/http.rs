@@ -9,19 +9,19 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use ring::hmac;
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+
+use super::tls;
 
 /// Only a hang takes that long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Does {
     Answer(u16),
+    /// It takes the request, and begins an answer that never ends.
+    Begin(u16),
     /// It takes the request, and says nothing.
     Hang,
 }
@@ -86,16 +88,8 @@ impl Server {
 
     /// The same with TLS by that certificate and key.
     pub fn start_with_tls(certificate: &[u8], key: &[u8]) -> Self {
-        let chain = CertificateDer::pem_slice_iter(certificate).flatten().collect();
-        let key = PrivateKeyDer::from_pem_slice(key).expect("a key");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .expect("a pair");
-        Self::start_with(&[Does::Answer(204)], Some(TlsAcceptor::from(Arc::new(config))))
+        let tls = TlsAcceptor::from(tls::server(certificate, key));
+        Self::start_with(&[Does::Answer(204)], Some(tls))
     }
 
     fn start_with(does: &[Does], tls: Option<TlsAcceptor>) -> Self {
@@ -154,7 +148,7 @@ async fn answer_all(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Shared)
 async fn answer(
     request: Request<Incoming>,
     shared: Shared,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
     let headers = request.headers().clone();
     let body = request.into_body().collect().await.expect("a body").to_bytes();
     let does = {
@@ -166,7 +160,13 @@ async fn answer(
         Does::Hang => std::future::pending().await,
         Does::Answer(status) => {
             let answer = Response::builder().status(status);
-            Ok(answer.body(Full::new(Bytes::from("thanks"))).expect("an answer"))
+            Ok(answer.body(Full::new(Bytes::from("thanks")).boxed()).expect("an answer"))
+        }
+        Does::Begin(status) => {
+            let answer = Response::builder().status(status);
+            let never = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
+            let endless = StreamBody::new(never);
+            Ok(answer.body(BoxBody::new(endless)).expect("an answer"))
         }
     }
 }

@@ -33,8 +33,9 @@ pub(super) const RECEIVERS: &[Key] = &[
     },
     Key {
         name: "webhook.secret_file",
-        meaning: "The file with what events are signed with (HMAC-SHA256, Standard Webhooks): a \
-                  line of at least 16 bytes, or whsec_ and base64. It is read for each attempt.",
+        meaning: "The file with what events are signed with (HMAC-SHA256, Standard Webhooks): \
+                  whsec_ and base64, or a line of at least 16 bytes as it stands. It is read for \
+                  each attempt.",
         default: Usual::Words("none: a webhook needs it"),
         range: "a whole path",
         example: "\"/etc/ashlar/ops.secret\"",
