@@ -4,17 +4,17 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
-use super::{Answer, Node};
+use super::{Answer, Node, find};
 use crate::access::Role;
 use crate::body::Body;
 use crate::error::ErrorCode::{
-    InvalidPolicy, NoSuchPolicy, NothingToChange, PolicyExists, PolicyInUse, Stopping,
+    InvalidPolicy, NoSuchPolicy, NoSuchPool, NothingToChange, PolicyExists, PolicyInUse, Stopping,
     TooManyPolicies,
 };
 use crate::error::sets::{OPEN_POOL, VOLUME};
 use crate::error::{ApiError, ErrorCode};
 use crate::operation::Route;
-use crate::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosPolicy, Volume};
+use crate::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, Pool, QosPolicy, Volume};
 
 const THE_POLICY: &str = "The policy as it is now.";
 
@@ -31,7 +31,7 @@ fn looked_at() -> [Route; 2] {
         Route::get("/pools/{pool}/qos/{policy}", "get_policy", policy)
             .text("A policy of a pool.")
             .answers::<QosPolicy>(THE_POLICY)
-            .fails(&[NoSuchPolicy, Stopping]),
+            .fails(&[NoSuchPolicy, NoSuchPool, Stopping]),
     ]
 }
 
@@ -82,10 +82,13 @@ async fn policy(
     State(node): Node,
     Path((pool, policy)): Path<(String, String)>,
 ) -> Answer<QosPolicy> {
+    let is_meant = |found: &Pool| found.name == pool || found.uuid == pool;
+    let Json(Pool { name: pool, .. }) =
+        find(node.pools().await?, (NoSuchPool, "pool"), &pool, is_meant)?;
     let all = node.policies().await?;
     let missing = || {
         let why = format!(
-            "pool '{pool}' has no policy '{policy}': `ashlar qos list` shows which there are"
+            "pool '{pool}' has no policy '{policy}': `ashlar qos list {pool}` shows which there are"
         );
         ApiError::new(ErrorCode::NoSuchPolicy, why)
     };
