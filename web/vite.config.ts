@@ -1,6 +1,6 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vitest/config'
-import { smaller } from './scripts/smaller-uplot'
+import { smaller } from './scripts/smaller-uplot.ts'
 
 // The daemon that `npm run dev` asks: https://127.0.0.1:8443 unless ASHLAR_URL names another.
 const daemon = process.env.ASHLAR_URL ?? 'https://127.0.0.1:8443'

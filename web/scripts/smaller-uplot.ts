@@ -31,12 +31,12 @@ const ANSWERS: [RegExp, string][] = [
   [/flags != 0 && bands/g, 'false && bands'],
 ]
 
-/** Functions that are never called then. */
+/** Functions that are never called then, or have nothing to do. */
 const UNCALLED = [
   'addBand', 'addSeries', 'allHeadersSame', 'asinhAxisSplits', 'bandFillClipDirs', 'clipBandLine', 'dblClick', 'delBand',
   'delSeries', 'doFill', 'fmtDate', 'genTimeStuffs', 'hideSelect', 'initLegendRow', 'isAsc', 'join', 'legendFill',
   'legendStroke', 'log10AxisValsFilt', 'log2AxisValsFilt', 'logAxisSplits', 'mouseDown', 'mouseUp', 'nullExpand',
-  'numSeriesVal', 'points', 'rangeAsinh', 'rangeLog', 'seriesFillTo', 'seriesPointsShow', 'setAlpha', 'setBand',
+  'numSeriesVal', 'points', '_rangeNum', 'rangeAsinh', 'rangeLog', 'rangeNum', 'seriesFillTo', 'seriesPointsShow', 'setAlpha', 'setBand',
   'setFocus', 'setLegend', 'setLegendValues', 'setSelect', 'setSelH', 'setSelV', 'setSeries', 'snapAsinhY', 'snapLogY',
   'sortCols', 'syncLegend', 'timeAxisStamps', 'timeAxisVal', 'timeAxisVals', 'timeSeriesStamp', 'timeSeriesVal', 'toggleDOM',
   'tzDate',
@@ -52,6 +52,7 @@ const UNUSED = [
   'const _timeAxisVals   = timeAxisVals(_tzDate, timeAxisStamps((ms == 1 ? _timeAxisStampsMs : _timeAxisStampsS), _fmtDate));',
   'const _timeSeriesVal  = timeSeriesVal(_tzDate, timeSeriesStamp(_timeSeriesStamp, _fmtDate));',
   'let [ bandFillDir, bandClipDir ] = bandFillClipDirs(u, seriesIdx);',
+  '[_min, _max] = rangeNum(_min, _max, rangePad, true);',
   'uPlot.rangeNum = rangeNum;', 'uPlot.rangeLog = rangeLog;', 'uPlot.rangeAsinh = rangeAsinh;', 'uPlot.orient   = orient;',
   'uPlot.fmtNum = fmtNum;', 'uPlot.join = join;', 'uPlot.fmtDate = fmtDate;', 'uPlot.tzDate  = tzDate;',
   'uPlot.addGap = addGap;', 'uPlot.clipGaps = clipGaps;',
@@ -64,7 +65,7 @@ export function smaller(code: string): string {
   let rest = code
   for (const text of UNUSED) {
     if (!rest.includes(text)) throw gone(text)
-    rest = rest.replace(text, '')
+    rest = rest.replace(text, ';')
   }
   for (const name of UNCALLED) {
     const whole = new RegExp(`^(\\t*)function ${name}\\([^]*?^\\1}$`, 'm')
