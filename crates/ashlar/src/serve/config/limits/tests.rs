@@ -34,6 +34,8 @@ fn every_limit_can_be_set() {
         connect_wait,
         transfer_timeout,
         ready_wait,
+        // No key: a host's patience is its own, and this is what all known hosts have.
+        throttle_wait: _,
         closing_timeout,
         io_queues_max,
         queue_entries_max,
