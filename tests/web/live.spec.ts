@@ -47,7 +47,7 @@ test('a lost drive shows up at a glance, and among the drives, once it is given 
   await dialog.getByRole('button', { name: 'Give the drive up' }).click()
   await expect(page.locator('[data-readout="Health"]')).toContainText(/Attention|Critical/)
   await page.getByRole('link', { name: 'Overview' }).click()
-  await expect(page.getByRole('region', { name: 'To see to' })).toContainText('tank/drive-1')
+  await expect(page.getByRole('region', { name: 'To see to' })).toContainText("drive-1 of pool 'tank'")
   await page.getByRole('link', { name: 'Drives', exact: true }).click()
   const slots = page.getByRole('list', { name: 'Drives of tank' })
   await expect(slots.getByRole('listitem').filter({ hasText: 'drive-1' })).toContainText(/failed|released/)

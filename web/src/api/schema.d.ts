@@ -426,10 +426,35 @@ export interface components {
              * @description Its size.
              */
             size_bytes: number;
+            /** @description The slot that it is in. Null: the kernel knows none whose light it can switch. */
+            slot?: string | null;
             /** @description How it was named. */
             spec: string;
             /** @description One of `blank`, `member`, `damaged` and `foreign`. */
             states: string[];
+        };
+        /** @description A drive whose light was switched. */
+        DriveLight: {
+            /** @description The drive, as it was named. */
+            drive: string;
+            /** @description Whether its light is on. */
+            on: boolean;
+            /** @description The slot that it is in, or was last. */
+            slot: string;
+        };
+        /** @description A drive that a pool could take. */
+        DrivePlan: {
+            /** @description The drive, with what it holds: that would be lost. */
+            drive: components["schemas"]["DriveInfo"];
+            /** @description The pool. */
+            pool: string;
+            /**
+             * Format: int64
+             * @description The room that it would bring, redundancy included.
+             */
+            raw_bytes: number;
+            /** @description The member that would go. */
+            replaces?: string | null;
         };
         /** @description Something that is wrong with a drive. */
         DriveWarning: {
@@ -520,6 +545,8 @@ export interface components {
             hint?: string | null;
             /** @description The host's NQN. */
             host?: string | null;
+            /** @description The NQNs of the hosts, where the event is about many; empty otherwise. */
+            hosts: string[];
             /** @description What has happened: `/api/v1/event-kinds` lists which there are. */
             kind: string;
             /**
@@ -882,6 +909,13 @@ export interface components {
              */
             p99_us?: number | null;
         };
+        /** @description A drive whose light is to be switched, so that people find it. */
+        LocateDrive: {
+            /** @description The drive: POOL/DRIVE of an open pool, also one that is lost, or the path of a block device. */
+            drive: string;
+            /** @description Whether its light is to be on. */
+            on: boolean;
+        };
         /** @description What the data of such an event is. */
         Look: components["schemas"]["Status"] | components["schemas"]["IoStat"] | components["schemas"]["Job"][];
         /** @description A drive, by how people name it. */
@@ -913,6 +947,15 @@ export interface components {
          * @enum {string}
          */
         Obstacle: "no-room" | "unreadable";
+        /** @description A drive that a pool might take. */
+        PlanDrive: {
+            /** @description The drive. */
+            drive: string;
+            /** @description Also if it holds something: that would be lost. */
+            force?: boolean;
+            /** @description The member that would go: its name, its number, or where it is. */
+            replaces?: string | null;
+        };
         /**
          * @description A pool. What is known of it while it is open is null as a whole while it is `opening` or
          *     `unavailable`.
@@ -1109,6 +1152,8 @@ export interface components {
              * @description Its size. Null: it is not there.
              */
             size_bytes?: number | null;
+            /** @description The slot that it is in, or was last. Null: the kernel knows none whose light it can switch. */
+            slot?: string | null;
             /** @description Where it is, or was last: by a name that outlives restarts, if udev gives it one. */
             spec?: string | null;
             /**
@@ -1142,6 +1187,37 @@ export interface components {
             scrub?: components["schemas"]["Scrub"] | null;
             trim?: components["schemas"]["Trim"] | null;
             verify?: components["schemas"]["Verify"] | null;
+        };
+        /** @description A pool that could be made. */
+        PoolPlan: {
+            /**
+             * Format: int64
+             * @description Bytes of a chunk.
+             */
+            chunk_bytes: number;
+            /** @description Its drives, with what they hold: that would be lost. */
+            drives: components["schemas"]["DriveInfo"][];
+            /** @description Its level. */
+            level: string;
+            /**
+             * Format: int64
+             * @description What of the usable may be live.
+             */
+            limit_bytes: number;
+            /** @description Its name. */
+            name: string;
+            /** @description What there is to say of it, as sentences. */
+            notes: string[];
+            /**
+             * Format: int64
+             * @description Its members' chunks, redundancy included.
+             */
+            raw_bytes: number;
+            /**
+             * Format: int64
+             * @description What is left of that when redundancy is taken off.
+             */
+            usable_bytes: number;
         };
         /** @description What an operator has chosen for a pool. */
         PoolSettings: {
@@ -1461,7 +1537,7 @@ export interface components {
         };
         /** @description Somebody who is told of events. */
         Receiver: {
-            /** @description Where events go: a URL, or addresses of mail. */
+            /** @description Where events go: a URL without what may be a secret of it, or addresses of mail. */
             address: string;
             /**
              * Format: date-time
@@ -1484,7 +1560,7 @@ export interface components {
             kinds: string[];
             /** @description Its name in the configuration; `mail` for mail. */
             name: string;
-            /** @description Why the last attempt has failed; null if it has not. */
+            /** @description Why the last attempt has failed, or what is wrong though it has not; null otherwise. */
             problem?: string | null;
             /** @description Events that are at least as bad are sent. */
             severity: components["schemas"]["Severity"];
