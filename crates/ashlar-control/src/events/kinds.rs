@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use crate::types::Severity;
 
-/// The kinds: each with its word, what it is about, how bad it may be, what it means, and what to do
-/// about it where something is.
+/// The kinds: each with its word, what it is about, how bad it may be, what it means, and what to
+/// do about it where something is.
 macro_rules! kinds {
     ($($kind:ident $word:literal $subject:ident [$($severity:ident),+] $text:literal
         $(, $hint:literal)?;)*) => {
