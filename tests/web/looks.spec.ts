@@ -36,6 +36,14 @@ for (const { width, colorScheme } of LOOKS) {
       await page.getByRole('button', { name: 'Create a volume' }).click()
       wrong.push(...(await wrongWith(page, 'the dialog that makes a volume')))
       await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Create a policy' }).click()
+      wrong.push(...(await wrongWith(page, 'the dialog that makes a policy')))
+      for (const what of ['Create a pool', 'Import a pool']) {
+        await page.goto(`${daemon.url}/#/drives`)
+        await page.getByRole('button', { name: what }).click()
+        await expect(page.getByRole('dialog').getByText('Looking…')).toBeHidden()
+        wrong.push(...(await wrongWith(page, what)))
+      }
       await page.goto(`${daemon.url}/#/volumes/tank/looked-at`)
       await page.getByRole('button', { name: 'Delete volume' }).click()
       wrong.push(...(await wrongWith(page, 'the dialog that deletes one')))

@@ -38,7 +38,8 @@ test('a volume is made, resized, shown to a host, and deleted', async ({ open, d
   await shrink.getByRole('button', { name: 'Cancel' }).click()
   expect((await daemon.json('/volumes/tank/v0')).size_bytes).toBe(128 << 20)
 
-  await page.getByLabel('Operations a second, at most').fill('5000')
+  await page.getByLabel('It has').selectOption('limits of its own')
+  await page.getByLabel('Operations', { exact: true }).fill('5000')
   await page.getByRole('button', { name: 'Limit', exact: true }).click()
   await expect(said.filter({ hasText: 'The limits of tank/v0 are changed.' })).toBeVisible()
   expect((await daemon.json('/volumes/tank/v0')).qos.limits).toMatchObject({ iops_max: 5000, bytes_per_second_max: null })

@@ -1,5 +1,4 @@
 import { mount } from 'svelte'
-import 'uplot/dist/uPlot.min.css'
 import './app.css'
 import App from './App.svelte'
 import { chosen } from './live/choice.svelte'

@@ -276,8 +276,20 @@ impl Daemon {
     /// # Errors
     /// The daemon refuses.
     pub fn limit(&self, pool: &str, volume: &str, limits: SetLimits) -> anyhow::Result<()> {
+        self.change_qos(pool, volume, ChangePolicy { limits, weight: None })
+    }
+
+    /// Changes the weight of a volume.
+    ///
+    /// # Errors
+    /// The daemon refuses.
+    pub fn weigh(&self, pool: &str, volume: &str, weight: u16) -> anyhow::Result<()> {
+        let limits = SetLimits::default();
+        self.change_qos(pool, volume, ChangePolicy { limits, weight: Some(weight) })
+    }
+
+    fn change_qos(&self, pool: &str, volume: &str, change: ChangePolicy) -> anyhow::Result<()> {
         let path = format!("/volumes/{pool}/{volume}/qos");
-        let change = ChangePolicy { limits, weight: None };
         let limited = self.client.send_body(Method::PATCH, &path, &change);
         self.runtime.block_on(limited).map(|_: Volume| ())
     }

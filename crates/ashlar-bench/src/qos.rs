@@ -1,4 +1,5 @@
-//! How well limits are held, and what a noisy neighbour takes from a volume inside its share.
+//! How well limits are held, whether volumes that want more than there is get it by their weights,
+//! and what a noisy neighbour takes from a volume inside its share.
 
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -30,8 +31,13 @@ const WARM_UP: Duration = Duration::from_secs(2);
 const FREE: Duration = Duration::from_secs(2);
 const PART: f64 = 0.25;
 
-/// Operations of the quiet volume in a second.
+/// Operations of the quiet volume in a second, and of one that is used now and then.
 const QUIET_PER_SECOND: u32 = 200;
+const RARE_PER_SECOND: u32 = 20;
+
+/// The weights of two volumes that want more than there is, and of one that reads beside them.
+const WEIGHTS: [u16; 2] = [100, 300];
+const BYSTANDER_WEIGHT: u16 = 1;
 /// How long it is measured in each round, alone and beside the noisy one.
 const ROUND: Duration = Duration::from_secs(5);
 /// How long the noisy one goes before the quiet one begins.
@@ -51,11 +57,24 @@ pub struct Held {
     pub worst_second: f64,
 }
 
+/// Volumes that want more than there is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Weighed {
+    /// What they do.
+    pub load: String,
+    /// What the second has moved beside the first, for which their weights say [`Weighed::expected`].
+    pub ratio: f64,
+    /// The one weight beside the other.
+    pub expected: f64,
+}
+
 /// The quiet volume in all rounds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Neighbour {
     /// What the noisy one did.
     pub noise: String,
+    /// Operations of the quiet one in a second.
+    pub quiet_per_second: u32,
     /// What the noisy volume has moved, in bytes per second.
     pub noise_bytes_per_second: f64,
     /// The 99th percentile of the quiet one alone, the median over all rounds.
@@ -71,6 +90,8 @@ pub struct Neighbour {
 pub struct Report {
     /// Limits.
     pub held: Vec<Held>,
+    /// Weights.
+    pub weighed: Weighed,
     /// Neighbours: one that is held to a limit, and one that is not.
     pub neighbours: Vec<Neighbour>,
 }
@@ -80,7 +101,7 @@ pub struct Report {
 /// # Errors
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
-    let progress = Progress::new("qos", 4);
+    let progress = Progress::new("qos", 6);
     let daemon = Daemon::start(&settings.program, &["--reactors", "1"].map(str::to_owned))?;
     let drives = memory_drives(1 << 30);
     daemon.create_pool(PoolPlan { name: POOL, level: "5", drives, chunk_bytes: None })?;
@@ -102,15 +123,53 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         daemon.limit(POOL, "limited", limits)?;
         held.push(hold(&daemon, &limited, load, per_second)?);
     }
+    progress.begin("weights");
+    daemon.limit(POOL, "limited", no_limits())?;
+    let weighed = weigh(&daemon, [&limited, &noisy], &quiet)?;
+    let neighbours = neighbours(&daemon, &progress, &quiet, &noisy)?;
+    Ok(Report { held, weighed, neighbours })
+}
+
+/// One that is held to a limit, and one that is not, beside a volume that is used all the time and
+/// one that is used now and then.
+fn neighbours(
+    daemon: &Daemon,
+    progress: &Progress,
+    quiet: &Server,
+    noisy: &Server,
+) -> anyhow::Result<Vec<Neighbour>> {
     let mut neighbours = Vec::new();
-    let free = end(start(&noisy, Load { warm_up: NOISE_FIRST, duration: FREE, ..noisy_load() }))?;
+    let free = end(start(noisy, Load { warm_up: NOISE_FIRST, duration: FREE, ..noisy_load() }))?;
     let (limit, _) = limits_of(&free);
-    for (noise, limits) in [("held to a quarter", limit), ("without limits", no_limits())] {
+    let all = [
+        ("held to a quarter", limit, QUIET_PER_SECOND),
+        ("without limits", no_limits(), QUIET_PER_SECOND),
+        ("without limits, rare reads", no_limits(), RARE_PER_SECOND),
+    ];
+    for (noise, limits, per_second) in all {
         progress.begin(&format!("a neighbour {noise}"));
         daemon.limit(POOL, "noisy", limits)?;
-        neighbours.push(disturb(&quiet, &noisy, noise)?);
+        neighbours.push(disturb(quiet, noisy, noise, per_second)?);
     }
-    Ok(Report { held, neighbours })
+    Ok(neighbours)
+}
+
+/// Has two volumes want more than there is, beside one of the least weight that reads one block
+/// after the other.
+fn weigh(daemon: &Daemon, two: [&Server; 2], bystander: &Server) -> anyhow::Result<Weighed> {
+    let all = [("limited", WEIGHTS[0]), ("noisy", WEIGHTS[1]), ("quiet", BYSTANDER_WEIGHT)];
+    all.iter().try_for_each(|(volume, weight)| daemon.weigh(POOL, volume, *weight))?;
+    let load = Load { warm_up: WARM_UP, duration: 2 * ROUND, ..noisy_load() };
+    let reads = Load::new(Direction::Read, 4 << 10, 1, 1);
+    let reads = Load { warm_up: load.warm_up, duration: load.duration, ..reads };
+    let running = [start(two[0], load), start(two[1], load), start(bystander, reads)];
+    let [one, other, _] = running.map(end);
+    all.iter().try_for_each(|(volume, _)| daemon.weigh(POOL, volume, WEIGHTS[0]))?;
+    Ok(Weighed {
+        load: format!("{}, beside a reader of weight 1", table::load_name(&load)),
+        ratio: other?.bytes_per_second / one?.bytes_per_second,
+        expected: f64::from(WEIGHTS[1]) / f64::from(WEIGHTS[0]),
+    })
 }
 
 fn no_limits() -> SetLimits {
@@ -189,11 +248,16 @@ fn off(ratio: f64) -> f64 {
     (ratio - 1.0).abs()
 }
 
-fn disturb(quiet: &Server, noisy: &Server, noise: &str) -> anyhow::Result<Neighbour> {
+fn disturb(
+    quiet: &Server,
+    noisy: &Server,
+    noise: &str,
+    per_second: u32,
+) -> anyhow::Result<Neighbour> {
     let watched = Load {
         warm_up: Duration::from_millis(300),
         duration: ROUND,
-        per_second: Some(QUIET_PER_SECOND),
+        per_second: Some(per_second),
         ..Load::new(Direction::Read, 4 << 10, 1, 8)
     };
     let (mut alone, mut beside, mut moved) = (Vec::new(), Vec::new(), Vec::new());
@@ -209,6 +273,7 @@ fn disturb(quiet: &Server, noisy: &Server, noise: &str) -> anyhow::Result<Neighb
     let median = ashlar_load::ratio::median;
     Ok(Neighbour {
         noise: noise.to_owned(),
+        quiet_per_second: per_second,
         noise_bytes_per_second: median(&moved),
         alone_p99_us: median(&alone),
         beside_p99_us: median(&beside),
@@ -227,11 +292,18 @@ impl Figures for Report {
                 format!("{:.3}", it.worst_second),
             ]);
         }
+        let mut weighed = table::of("WEIGHTS", &["BY WEIGHT", "MEASURED"]);
+        weighed.add_row([
+            self.weighed.load.clone(),
+            format!("1:{:.2}", self.weighed.expected),
+            format!("1:{:.2}", self.weighed.ratio),
+        ]);
         let mut neighbours =
-            table::of("NEIGHBOUR", &["MB/S", "P99 ALONE µS", "P99 BESIDE µS", "P99"]);
+            table::of("NEIGHBOUR", &["READS/S", "MB/S", "ALONE µS", "BESIDE µS", "P99"]);
         for it in &self.neighbours {
             neighbours.add_row([
                 it.noise.clone(),
+                it.quiet_per_second.to_string(),
                 format!("{:.0}", it.noise_bytes_per_second / 1e6),
                 format!("{:.0}", it.alone_p99_us),
                 format!("{:.0}", it.beside_p99_us),
@@ -240,8 +312,8 @@ impl Figures for Report {
         }
         format!(
             "{held}\n\nOperations beside the limit: of a host over 10 s, and of the second furthest from \
-             it.\n\n{neighbours}\n\nA quiet volume reads 4 KiB {QUIET_PER_SECOND} times a second; the other writes \
-             64 KiB, 64 outstanding."
+             it.\n\n{weighed}\n\n{neighbours}\n\nA quiet volume reads 4 KiB; the other writes 64 KiB, 64 \
+             outstanding."
         )
     }
 
@@ -252,10 +324,13 @@ impl Figures for Report {
                 Verdict::new(Target::QOS_SECOND, it.limit.as_str(), off(it.worst_second)),
             ]
         });
+        let weighed = &self.weighed;
+        let distance = off(weighed.ratio / weighed.expected);
+        let weighed = Verdict::new(Target::QOS_WEIGHTS, weighed.load.as_str(), distance);
         let neighbours = self
             .neighbours
             .iter()
             .map(|it| Verdict::of_ratio(Target::QOS_NEIGHBOUR, it.noise.clone(), it.p99));
-        held.chain(neighbours).collect()
+        held.chain([weighed]).chain(neighbours).collect()
     }
 }

@@ -287,6 +287,11 @@ impl Target {
         "distance from the limit in the worst second, parts of it",
         Bound::AtMost(0.15),
     );
+    pub const QOS_WEIGHTS: Target = target(
+        Topic::Qos,
+        "distance of the parts of volumes from those of their weights, parts of it",
+        Bound::AtMost(0.15),
+    );
     pub const QOS_NEIGHBOUR: Target = target(
         Topic::Qos,
         "99th percentile of a quiet volume beside a noisy one / alone",

@@ -14,6 +14,18 @@ pub const CRITICAL: u16 = 1 << 15;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kept(Vec<(u16, Bytes)>);
 
+impl Kept {
+    /// Whether there is a field of that tag.
+    pub fn has(&self, tag: u16) -> bool {
+        self.0.iter().any(|(kept, _)| *kept == tag)
+    }
+
+    /// Drops the fields of a tag: something else is said now in their place.
+    pub fn forget(&mut self, tag: u16) {
+        self.0.retain(|(kept, _)| *kept != tag);
+    }
+}
+
 /// Why fields cannot be understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldsError {

@@ -67,6 +67,9 @@ pub struct Attributes {
 /// Who must not pass over it: who does not know it would serve what is to be gone.
 const ERASE: u16 = CRITICAL | 10;
 
+/// A policy of its own.
+const OWN_POLICY: u16 = 13;
+
 /// Why a volume is being erased.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EraseKind {
@@ -129,12 +132,29 @@ impl Attributes {
             VolumeQos::PoolDefault => {}
             VolumeQos::Unlimited => put_field(w, 12, |w| w),
             VolumeQos::Named(name) => put_field(w, 12, |w| w.bytes(name.as_bytes())),
-            VolumeQos::Own(policy) => put_field(w, 13, |w| {
+            VolumeQos::Own(policy) => put_field(w, OWN_POLICY, |w| {
                 put_policy(w, policy);
                 put_kept(w, &self.qos_kept);
                 w
             }),
         }
+    }
+
+    /// Whether it has a policy of its own that this version does not understand.
+    pub fn has_other_policy(&self) -> bool {
+        self.kept.has(OWN_POLICY)
+    }
+
+    /// The same with another choice of what it may take, in place of whatever was chosen before,
+    /// also of what only a newer version understands.
+    #[must_use]
+    pub fn with_qos(mut self, qos: VolumeQos) -> Self {
+        self.kept.forget(OWN_POLICY);
+        if !matches!(qos, VolumeQos::Own(_)) {
+            self.qos_kept = Kept::default();
+        }
+        self.qos = qos;
+        self
     }
 
     /// The attributes that `bytes` hold. Whatever they hold, this returns.
@@ -192,16 +212,18 @@ impl Read {
             }
             11 => self.is_sanitized = one_of(r, &[0, 1])? == 1,
             12 => {
-                let name = text(r)?;
-                self.qos = match name {
+                self.qos = match text(r)? {
                     "" => VolumeQos::Unlimited,
                     name => VolumeQos::Named(name.to_owned()),
                 };
             }
-            13 => match take_own(r.bytes(r.rest().len())?)? {
-                Some((policy, kept)) => (self.qos, self.qos_kept) = (VolumeQos::Own(policy), kept),
-                // It is kept as a field that nobody knows.
-                None => return Ok(false),
+            OWN_POLICY => match take_own(r.bytes(r.rest().len())?) {
+                Ok(Some((policy, kept))) => {
+                    (self.qos, self.qos_kept) = (VolumeQos::Own(policy), kept);
+                }
+                // It is kept as a field that nobody knows. Nothing of it is worth not to serve the
+                // volume for.
+                Ok(None) | Err(_) => return Ok(false),
             },
             _ => return Ok(false),
         }

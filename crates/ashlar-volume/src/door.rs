@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ashlar_block::latency::{Histogram, Meter, OpKind};
-use ashlar_block::{AlignedBuf, IoError, VolumeUuid};
+use ashlar_block::{AlignedBuf, IoError, Nanos, VolumeUuid};
 use bytes::Bytes;
 
 /// A host's NVMe Qualified Name: at most 223 bytes of printable UTF-8 that begin with `nqn.` (NVM
@@ -264,9 +264,10 @@ pub trait VolumeIo: Clone + 'static {
         true
     }
 
-    /// The same, and returns once it may begin. Whoever drops this has asked for nothing.
-    fn admit(&self, kind: OpKind, bytes: u64) -> impl Future<Output = ()> {
-        let _ = (kind, bytes);
+    /// The same for a command that its host first sent at `since`, and returns once it may begin:
+    /// in the order of these times. Whoever drops this has asked for nothing.
+    fn admit(&self, kind: OpKind, bytes: u64, since: Nanos) -> impl Future<Output = ()> {
+        let _ = (kind, bytes, since);
         std::future::ready(())
     }
 

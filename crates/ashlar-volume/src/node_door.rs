@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ashlar_block::latency::{Histogram, Meter, OpKind};
-use ashlar_block::{AlignedBuf, Cause, IoError, VolumeUuid, World};
+use ashlar_block::{AlignedBuf, Cause, IoError, Nanos, VolumeUuid, World};
 use bytes::Bytes;
 
 use crate::dispatcher::Dispatcher;
@@ -340,8 +340,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
         self.local.gate.try_pass(kind, bytes)
     }
 
-    async fn admit(&self, kind: OpKind, bytes: u64) {
-        self.local.gate.pass(kind, bytes).await;
+    async fn admit(&self, kind: OpKind, bytes: u64, since: Nanos) {
+        self.local.gate.pass(kind, bytes, since).await;
     }
 
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::{Rc, Weak};
 
+use ashlar_block::latency::OpKind;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World, copies};
 use ashlar_store::{Store, Usage};
 use bytes::Bytes;
@@ -201,8 +202,8 @@ impl<W: World> StoreVolume<W> {
     }
 
     /// Waits for the turn of a command for so many bytes.
-    async fn turn(&self, bytes: u64) -> InStore<'_, W> {
-        self.core.fair.enter(&self.core.share, bytes).await
+    async fn turn(&self, kind: OpKind, bytes: u64) -> InStore<'_, W> {
+        self.core.fair.enter(&self.core.share, kind, bytes).await
     }
 
     /// Bytes that the store writes as one.
@@ -349,7 +350,7 @@ impl<W: World> StoreVolume<W> {
 impl<W: World> VolumeIo for StoreVolume<W> {
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(bytes as u64).await;
+        let _turn = self.turn(OpKind::Read, bytes as u64).await;
         let span = self.span(offset, bytes)?;
         let mut covered = self.read_blocks(span.first, span.count()).await?;
         if span.lead > 0 && !covered.is_untouched_zeros() {
@@ -362,7 +363,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(data.len() as u64).await;
+        let _turn = self.turn(OpKind::Write, data.len() as u64).await;
         self.check_writable()?;
         let span = self.span(offset, data.len())?;
         if span.is_whole() {
@@ -375,7 +376,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(0).await;
+        let _turn = self.turn(OpKind::Trim, 0).await;
         self.check_writable()?;
         self.check_range(offset, bytes)?;
         let end = offset + bytes;
@@ -395,7 +396,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(0).await;
+        let _turn = self.turn(OpKind::Trim, 0).await;
         self.check_writable()?;
         self.check_range(range.start, range.end.saturating_sub(range.start))?;
         let blocks = range.start.div_ceil(BLOCK)..range.end / BLOCK;
@@ -408,7 +409,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(expected.len() as u64).await;
+        let _turn = self.turn(OpKind::Read, expected.len() as u64).await;
         let span = self.span(offset, expected.len())?;
         let covered = self.read_blocks(span.first, span.count()).await?;
         if covered[span.within()] == expected[..] { Ok(()) } else { Err(Cause::Miscompare.into()) }
@@ -421,7 +422,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
         data: Bytes,
     ) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(data.len() as u64).await;
+        let _turn = self.turn(OpKind::Write, data.len() as u64).await;
         self.check_writable()?;
         if expected.len() != data.len() {
             return Err(IoError::new(Cause::Internal, "a compare-and-write of two lengths"));
@@ -438,7 +439,7 @@ impl<W: World> VolumeIo for StoreVolume<W> {
 
     async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
         let _entry = self.core.gate.enter().await?;
-        let _turn = self.turn(bytes).await;
+        let _turn = self.turn(OpKind::Read, bytes).await;
         self.check_range(offset, bytes)?;
         let (mut at, end) = (offset / BLOCK, (offset + bytes).div_ceil(BLOCK));
         while at < end {

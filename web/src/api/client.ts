@@ -7,6 +7,7 @@ export type Pool = Schemas['Pool']
 export type PoolDrive = Schemas['PoolDrive']
 export type PoolSettings = Schemas['PoolSettings']
 export type Volume = Schemas['Volume']
+export type Alert = Schemas['Alert']
 export type Host = Schemas['Host']
 export type Job = Schemas['Job']
 export type Event = Schemas['Event']
@@ -15,6 +16,8 @@ export type IoCounts = Schemas['IoCounts']
 export type Session = Schemas['Session']
 export type Role = Schemas['Role']
 export type Token = Schemas['Token']
+export type DriveInfo = Schemas['DriveInfo']
+export type Policy = Schemas['QosPolicy']
 
 const ROOT = '/api/v1'
 const KEY = 'ashlar-token'

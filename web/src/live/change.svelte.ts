@@ -4,11 +4,11 @@ import { live } from './live.svelte'
 
 /** What somebody is asked before something is lost. */
 export interface Question {
-  title: string
   /** What it costs, in words. */
   costs: string
   /** What has to be written to go on: the name of what is lost. */
   typed: string | null
+  /** As a title and on the button. */
   action: string
   answer: (goesOn: boolean) => void
 }
@@ -53,27 +53,40 @@ export interface Change {
 }
 
 /**
- * Makes a change. What costs something is refused by the daemon, which names the cost: it is shown,
- * and the request repeated if whoever reads it goes on. Nothing is answered where they do not.
+ * Makes a change. What surely costs something is asked first. What the daemon refuses because it costs
+ * something is asked by what it says, unless that was asked already, and sent again as confirmed.
+ * Nothing is answered where whoever reads it does not go on.
  *
  * Throws the refusal of the daemon.
  */
 export async function change<T>(it: Change): Promise<{ answer: T } | null> {
-  const question = (costs: string) => changes.confirm({ title: it.action, costs, typed: it.typed ?? null, action: it.action })
-  let where = it.where
-  if (it.costs !== undefined) {
-    if (!(await question(it.costs))) return null
-    where += '?confirm=true'
-  }
+  const question = (costs: string) => changes.confirm({ costs, typed: it.typed ?? null, action: it.action })
+  if (it.costs !== undefined && !(await question(it.costs))) return null
   let answer: T
   try {
-    answer = await ask<T>(it.method, where, it.body)
+    answer = await ask<T>(it.method, it.where, it.body)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'confirmation_needed') throw error
-    if (!(await question(error.detail))) return null
+    if (it.costs === undefined && !(await question(error.detail))) return null
     answer = await ask<T>(it.method, it.where + '?confirm=true', it.body)
   }
   changes.say(it.done)
   await live.refresh()
   return { answer }
+}
+
+/** What is tried in one place, and why the last of it was refused. */
+export class Attempts {
+  error = $state.raw<ApiError | null>(null)
+
+  /** Whether it was done. */
+  async to(what: () => Promise<unknown>): Promise<boolean> {
+    this.error = null
+    try {
+      return (await what()) !== null
+    } catch (refused) {
+      this.error = refused as ApiError
+      return false
+    }
+  }
 }

@@ -39,13 +39,16 @@ const pause = (ms: number, signal: AbortSignal) =>
 
 class Live {
   status = $state.raw<Status | null>(null)
-  hosts = $state.raw<Host[]>([])
+  /** `null`: nobody has said yet. */
+  hosts = $state.raw<Host[] | null>(null)
   jobs = $state.raw<Job[]>([])
-  events = $state.raw<Event[]>([])
+  events = $state.raw<Event[] | null>(null)
   picture = $state.raw<Picture | null>(null)
   stores = $state.raw<StoreRates[]>([])
   connection = $state<Connection>('connecting')
-  problem = $state<ApiError | null>(null)
+  problem = $state.raw<ApiError | null>(null)
+  /** When the daemon has answered last. */
+  seen = $state('')
   /** Grows with each point of the histories: whoever draws one reads it. */
   tick = $state(0)
   verdict = $state.raw<Verdict>({ state: 'unknown', narrowest: null, findings: [] })
@@ -55,6 +58,7 @@ class Live {
   #iostat: IoStat | null = null
   #reading: Reading | null = null
   #awake: AbortController | null = null
+  #isRefreshing = false
   /** Called when the daemon does not take the token any more. */
   onrefused = () => {}
 
@@ -68,8 +72,8 @@ class Live {
     document.removeEventListener('visibilitychange', this.#look)
     this.#sleep()
     this.#histories.clear()
-    this.status = this.picture = null
-    this.events = this.hosts = this.jobs = []
+    this.status = this.picture = this.events = this.hosts = null
+    this.jobs = []
     this.stores = []
     this.connection = 'connecting'
   }
@@ -174,6 +178,7 @@ class Live {
   #setStatus(now: Status): void {
     this.status = now
     this.connection = 'live'
+    this.seen = new Date().toISOString()
     this.problem = null
   }
 
@@ -194,7 +199,7 @@ class Live {
   async #followEvents(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (this.events.length === 0) this.events = (await get<Event[]>(`/events?limit=${EVENTS_MAX / 2}`)).reverse()
+        if (!this.events?.length) this.events = (await get<Event[]>(`/events?limit=${EVENTS_MAX / 2}`)).reverse()
         const last = this.events[0]?.seq ?? 0
         for await (const message of follow(`/events/stream?after=${last}`, signal)) this.#addEvent(JSON.parse(message.data))
       } catch (error) {
@@ -206,9 +211,12 @@ class Live {
   }
 
   #addEvent(event: Event): void {
-    this.events = [event, ...this.events].slice(0, EVENTS_MAX)
-    // What has happened is in the figures at once.
-    if (event.severity !== 'info') void this.refresh()
+    this.events = [event, ...(this.events ?? [])].slice(0, EVENTS_MAX)
+    // What has happened is in the figures at once. Of many events at a time the first one asks for that:
+    // the stream has the others soon.
+    if (event.severity === 'info' || this.#isRefreshing) return
+    this.#isRefreshing = true
+    void this.refresh().then(() => (this.#isRefreshing = false))
   }
 }
 

@@ -10,3 +10,11 @@ export const JOB_TEXT: Record<Job['kind'], string> = {
   evacuation: 'moves what lives on a drive to others',
   erase: 'erases drives',
 }
+
+/** So many drives are named; of more their number is said. */
+export const NAMED_MAX = 3
+
+export function jobName({ pool, kind, drives }: Job): string {
+  const which = drives.length > NAMED_MAX ? `${drives.length} drives` : drives.join(', ')
+  return `${pool} ${kind}${which ? ` of ${which}` : ''}`
+}

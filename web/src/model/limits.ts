@@ -1,21 +1,45 @@
-// What a volume may take at most, in words.
+// What a volume may take at most, in words and as fields.
 import type { Schemas } from '../api/client'
 import { byteRate, rate, text } from './format'
 
+const MIB = 2 ** 20
+const bandwidth = { unit: 'MiB/s', factor: MIB }
+const perGib = { unit: '/s a GiB' }
+export const LIMITS: { name: keyof Schemas['QosLimits']; label: string; unit: string; factor?: number }[] = [
+  { name: 'iops_max', label: 'Operations', unit: '/s' },
+  { name: 'read_iops_max', label: 'Reads', unit: '/s' },
+  { name: 'write_iops_max', label: 'Writes', unit: '/s' },
+  { name: 'bytes_per_second_max', label: 'Throughput', ...bandwidth },
+  { name: 'read_bytes_per_second_max', label: 'Read', ...bandwidth },
+  { name: 'write_bytes_per_second_max', label: 'Written', ...bandwidth },
+  { name: 'iops_per_gib', label: 'Operations by size', ...perGib },
+  { name: 'read_iops_per_gib', label: 'Reads by size', ...perGib },
+  { name: 'write_iops_per_gib', label: 'Writes by size', ...perGib },
+]
+
+/** The limits and what else a policy says. */
+export const POLICY = [
+  ...LIMITS,
+  { name: 'burst_seconds', label: 'Saved up while idle', unit: 's', isReal: true },
+  { name: 'weight', label: 'Weight', unit: '', hint: 'its part where volumes want more than there is' },
+]
+
+/** What is sent of a draft of those. */
+export function policyOf({ weight, ...limits }: Record<string, unknown>) {
+  return { limits, ...(weight !== undefined && { weight }) }
+}
+
+export function limitsIn(limits: Schemas['QosLimits']): string {
+  const all = LIMITS.flatMap(({ name, label, unit, factor }) => {
+    const value = limits[name]
+    if (value == null) return []
+    const figure = factor ? byteRate(value) : rate(value)
+    return [`${label.toLowerCase()} ${text(figure)}${factor ? '' : unit.slice(2)}`]
+  })
+  return all.join(', ') || 'none'
+}
+
 export function limitsOf({ policy, source, limits, waiting_operations: waiting }: Schemas['VolumeQos']): string {
-  const at = (value: number | null | undefined, what: string, show = rate) => (value == null ? [] : [`${what} ${text(show(value))}`])
-  const all = [
-    ...at(limits.iops_max, 'operations'),
-    ...at(limits.read_iops_max, 'reads'),
-    ...at(limits.write_iops_max, 'writes'),
-    ...at(limits.bytes_per_second_max, 'in all', byteRate),
-    ...at(limits.read_bytes_per_second_max, 'read', byteRate),
-    ...at(limits.write_bytes_per_second_max, 'written', byteRate),
-    ...at(limits.iops_per_gib, 'operations a GiB'),
-    ...at(limits.read_iops_per_gib, 'reads a GiB'),
-    ...at(limits.write_iops_per_gib, 'writes a GiB'),
-  ]
-  if (all.length === 0) return 'none'
   const by = policy ? ` (policy ${policy}${source === 'pool' ? ', of its pool' : ''})` : ''
-  return `${all.join(', ')}${by}${waiting > 0 ? `; ${waiting} commands wait` : ''}`
+  return `${limitsIn(limits)}${by}${waiting > 0 ? `; ${waiting} commands wait` : ''}`
 }

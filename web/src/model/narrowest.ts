@@ -13,7 +13,8 @@ export interface Figures {
   picture: Picture | null
   stores: StoreRates[]
   pools: Pool[]
-  hosts: Host[]
+  /** `null`: not known yet. */
+  hosts: Host[] | null
 }
 
 export interface Finding {
@@ -252,7 +253,8 @@ function flood({ volumes, total }: Picture): Finding[] {
   }]
 }
 
-function shallowHosts({ total }: Picture, hosts: Host[]): Finding[] {
+function shallowHosts({ total }: Picture, hosts: Host[] | null): Finding[] {
+  if (!hosts) return []
   const connected = new Set(hosts.filter((host) => host.kind === 'io').map((host) => host.host_id)).size
   const each = total.meanQueue / Math.max(connected, 1)
   if (each > 1.5 || total.perSecond < IDLE_PER_SECOND) return []

@@ -14,7 +14,7 @@ export const stageTitle = (stage: Stage): string => STAGES[stage]
 
 /** Where it is narrowest, as shortly as it can be said. */
 export function stageName(finding: Finding): string {
-  if (finding.basis === 'inferred') return 'Daemon'
+  if (finding.stage === 'target') return 'Daemon'
   const isOne = finding.place !== null && finding.place.includes('/')
   return isOne ? finding.place! : STAGES[finding.stage]
 }
@@ -47,7 +47,7 @@ interface Known {
   picture: Picture | null
   stores: StoreRates[]
   pools: Pool[]
-  hosts: Host[]
+  hosts: Host[] | null
   reactors: number
 }
 
@@ -66,14 +66,13 @@ const plain = (value: number | null | undefined): Figure | null => (value == nul
 const over = (one: number, other: number): number | null => (other > 0 ? one / other : null)
 
 function ofHosts({ picture, hosts }: Known): Station {
-  const io = hosts.filter((host) => host.kind === 'io')
+  const io = hosts?.filter((host) => host.kind === 'io')
   return {
     stage: 'hosts', does: 'ask',
     rows: [
-      { label: 'connected', figure: count(new Set(io.map((host) => host.host_id)).size) },
-      { label: 'I/O queues', figure: count(io.reduce((all, host) => all + host.io_queues, 0)) },
+      { label: 'connected', figure: io ? count(new Set(io.map((host) => host.host_id)).size) : null },
+      { label: 'I/O queues', figure: io ? count(io.reduce((all, host) => all + host.io_queues, 0)) : null },
       { label: 'in flight', figure: plain(picture?.total.meanQueue) },
-      { label: 'busy', figure: null },
     ],
   }
 }
@@ -83,8 +82,8 @@ function ofTarget({ picture, reactors }: Known): Station {
     stage: 'target', does: 'takes commands by NVMe/TCP',
     rows: [
       { label: 'commands', figure: picture ? rate(picture.total.perSecond) : null },
+      { label: 'latency', figure: picture ? micros(picture.total.meanUs) : null },
       { label: 'reactors', figure: count(reactors) },
-      { label: 'latency', figure: null },
       { label: 'busy', figure: null },
     ],
   }
@@ -98,7 +97,7 @@ function ofDoor({ picture }: Known): Station {
       { label: 'write', figure: picture ? micros(picture.total.writes.meanUs) : null },
       { label: 'read p99', figure: picture ? micros(picture.total.reads.p99Us) : null },
       { label: 'write p99', figure: picture ? micros(picture.total.writes.p99Us) : null },
-      { label: 'busy', figure: null },
+      { label: 'held up', figure: picture ? plain(picture.volumes.reduce((all, it) => all + it.heldUp, 0)) : null },
     ],
   }
 }
@@ -142,13 +141,14 @@ function ofParity(store: Sums | null): Station {
 function ofMap(store: Sums | null, pools: Pool[]): Station {
   const looked = store ? store.blocksRead + store.blocksWritten : 0
   const missed = store && looked > 0 ? (100 * store.mapPagesRead) / looked : null
-  const memory = pools.reduce((all, pool) => all + (pool.space?.map_memory_bytes ?? 0), 0)
+  const open = pools.filter((pool) => pool.space)
+  const memory = open.reduce((all, pool) => all + pool.space!.map_memory_bytes, 0)
   return {
     stage: 'map', does: 'finds where blocks are',
     rows: [
       { label: 'misses', figure: store ? rate(store.mapPagesRead) : null },
       { label: 'miss share', figure: store ? percent(missed) : null },
-      { label: 'memory', figure: bytes(memory) },
+      { label: 'memory', figure: open.length > 0 ? bytes(memory) : null },
       { label: 'busy', figure: null },
     ],
   }
@@ -171,7 +171,6 @@ function ofDrives({ picture }: Known): Station {
       { label: 'write', figure: picture ? micros(mean('writes')) : null },
       { label: 'in flight', figure: picture ? plain(queue) : null },
       { label: 'fullest', figure: picture ? plain(most) : null },
-      { label: 'busy', figure: null },
     ],
   }
 }

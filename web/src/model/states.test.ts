@@ -10,7 +10,8 @@ const pool = (some: object = {}) =>
     drives: [drive('drive-0'), drive('drive-1')],
     space: { after_loss: { survives: true, drive: 'drive-0' }, full_in_seconds: null, out_of_space: false }, ...some,
   }) as unknown as Pool
-const status = (...pools: Pool[]) => ({ pools, warnings: [] }) as unknown as Status
+const alert = (severity: string, code: string, of: object = {}) => ({ severity, code, pool: 'tank', drive: null, message: code, hint: null, ...of })
+const status = (one: Pool, ...alerts: object[]) => ({ pools: [one], alerts }) as unknown as Status
 
 describe('levels', () => {
   it('survive as many losses as they have parity or copies', () => {
@@ -37,16 +38,21 @@ describe('health', () => {
 
   it('asks for attention where a drive is lost and redundancy is left', () => {
     const one = pool({ states: ['degraded', 'rebuilding'], drives: [drive('drive-0'), drive('drive-1', ['failed'])] })
-    expect(health(status(one)).word).toBe('Attention')
+    const said = status(one, alert('error', 'failed', { drive: 'drive-1' }), alert('warning', 'degraded'), alert('error', 'spare_refused'))
+    expect(health(said)).toMatchObject({ word: 'Attention', detail: 'failed, and 2 more' })
     expect(redundancy(one)).toMatchObject({ value: '1 of 2', level: 'warn' })
-    expect(concerns(status(one)).map((it) => it.what)).toEqual(['tank: degraded', 'tank/drive-1: failed'])
+    expect(concerns(said).map((it) => [it.what, it.level, it.where])).toEqual([
+      ['failed', 'warn', '#/drives/tank/drive-1'], ['degraded', 'warn', '#/drives'], ['spare_refused', 'warn', '#/drives'],
+    ])
   })
 
   it('is critical where no redundancy is left, or writes are refused', () => {
     const none = pool({ level: '5', states: ['degraded'], drives: [drive('drive-0', ['failed'])] })
     expect(redundancy(none)).toMatchObject({ value: '0 of 1', level: 'bad', detail: 'no rebuild' })
-    expect(health(status(none)).word).toBe('Critical')
-    expect(health(status(pool({ states: ['online', 'full'] }))).word).toBe('Critical')
+    expect(health(status(none, alert('error', 'failed', { drive: 'drive-0' }))).word).toBe('Critical')
+    expect(health(status(none, alert('warning', 'degraded'))).word).toBe('Critical')
+    expect(health(status(pool({ states: ['online', 'full'] }), alert('error', 'full'))).word).toBe('Critical')
+    expect(health(status(pool(), alert('warning', 'daemon_warning', { pool: null }))).word).toBe('Attention')
   })
 })
 

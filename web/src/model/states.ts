@@ -1,6 +1,6 @@
 // What the words of pools and drives mean for those who look: how bad, and what is left of the
 // redundancy. A word that is not known here counts as something to see to.
-import type { Pool, PoolDrive, Status } from '../api/client'
+import { type Alert, type Pool, type PoolDrive, type Status, path } from '../api/client'
 import { duration, percent, text } from './format'
 
 /** Each level has a shape and a colour of its own. */
@@ -52,58 +52,20 @@ export interface Concern {
   where: string
 }
 
-const WHY: Record<string, string> = {
-  degraded: 'Something lacks the redundancy that a lost drive held.',
-  'need-rebuild': 'What a lost drive held is not being restored.',
-  reduced: 'All is safe, on fewer drives than the pool had.',
-  'nearly-full': 'Most of what may live is used: delete or trim data, or add drives.',
-  throttled: 'Hosts write slower, because the pool is nearly full: delete or trim data, or add drives.',
-  'short-for-loss': 'If one more drive were lost, new data would be refused for lack of room.',
-  full: 'New data is refused: delete or trim data, add drives, or release the reserve.',
-  'out-of-room': 'The file system below a drive is full: writes are refused.',
-  'read-only': 'Writes are stopped.',
-  volatile: 'Its drives are memory: what it holds goes with the daemon.',
-}
-
-/** A drive alone is never worse than `most`: what it held is on the others. */
-function ofDrive(drive: PoolDrive, most: Level): Concern[] {
-  const where = `#/drives/${drive.pool}/${drive.name}`
-  const atMost = (level: Level) => (level === 'bad' ? most : level)
-  const { word, level } = driveWord(drive)
-  const states: Concern[] =
-    level === 'bad' || (level === 'warn' && drive.health.warnings.length === 0)
-      ? [{ level: atMost(level), what: `${drive.pool}/${drive.name}: ${word}`, why: drive.return_refused ?? drive.problem ?? '', where }]
-      : []
-  const warnings = drive.health.warnings.map((warning) => ({
-    level: atMost(severityLevel(warning.severity)),
-    what: `${drive.pool}/${drive.name}: ${warning.kind.replaceAll('_', ' ')}`,
-    why: warning.message,
-    where,
-  }))
-  return [...states, ...warnings]
-}
-
-function ofPool(pool: Pool): Concern[] {
-  const safety = redundancy(pool).level
-  const states = pool.states.filter((state) => ['warn', 'bad'].includes(poolLevel(state)))
-  const own = states.map((state) => ({
-    level: state === 'degraded' ? safety : poolLevel(state),
-    what: `${pool.name}: ${state}`,
-    why: pool.problem ?? WHY[state] ?? '',
-    where: state === 'degraded' || state === 'reduced' ? '#/drives' : '#/settings',
-  }))
-  const spares = pool.spares.flatMap((spare) =>
-    spare.problem ? [{ level: 'warn' as Level, what: `${pool.name}: spare ${spare.spec}`, why: spare.problem, where: '#/drives' }] : [],
-  )
-  const most = safety === 'bad' ? 'bad' : 'warn'
-  return [...own, ...spares, ...pool.drives.flatMap((drive) => ofDrive(drive, most))]
+/** As the daemon says it; but what only takes redundancy is as bad as what is left of that. */
+function ofAlert({ severity, code, pool: name, drive, message, hint }: Alert, pools: Pool[]): Concern {
+  const pool = pools.find((it) => it.name === name)
+  const safety = pool ? redundancy(pool).level : 'bad'
+  const isPart = drive != null || code === 'degraded' || code === 'spare_refused'
+  const level = severityLevel(severity)
+  const where = drive != null ? `#/drives${path(name!, drive)}` : isPart ? '#/drives' : '#/settings'
+  const atMost = safety === 'bad' ? 'bad' : 'warn'
+  return { level: code === 'degraded' ? safety : isPart && level === 'bad' ? atMost : level, what: message, why: hint ?? '', where }
 }
 
 /** All that somebody should see to, the worst first. */
-export function concerns(status: Status): Concern[] {
-  const node = status.warnings.map((why) => ({ level: 'warn' as Level, what: 'The daemon', why, where: '#/settings' }))
-  const all = [...status.pools.flatMap(ofPool), ...node]
-  return all.sort((a, b) => RANK.indexOf(b.level) - RANK.indexOf(a.level))
+export function concerns({ alerts, pools }: Status): Concern[] {
+  return alerts.map((it) => ofAlert(it, pools)).sort((a, b) => RANK.indexOf(b.level) - RANK.indexOf(a.level))
 }
 
 const WORDS: Record<Level, string> = { ok: 'Healthy', busy: 'Healthy', idle: 'Healthy', warn: 'Attention', bad: 'Critical' }

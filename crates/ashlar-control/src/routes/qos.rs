@@ -6,17 +6,17 @@ use axum::http::StatusCode;
 use axum::http::header::ETAG;
 
 use super::etag::{ETag, Tagged};
-use super::{Answer, Node};
+use super::{Answer, Node, find};
 use crate::access::Role;
 use crate::body::Body;
 use crate::error::ErrorCode::{
-    InvalidPolicy, NoSuchPolicy, NothingToChange, PolicyExists, PolicyInUse, Stopping,
+    InvalidPolicy, NoSuchPolicy, NoSuchPool, NothingToChange, PolicyExists, PolicyInUse, Stopping,
     TooManyPolicies,
 };
 use crate::error::sets::{OPEN_POOL, VOLUME};
 use crate::error::{ApiError, ErrorCode};
 use crate::operation::Route;
-use crate::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosPolicy, Volume};
+use crate::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, Pool, QosPolicy, Volume};
 
 const THE_POLICY: &str = "The policy as it is now.";
 
@@ -33,7 +33,7 @@ fn looked_at() -> [Route; 2] {
         Route::get("/pools/{pool}/qos/{policy}", "get_policy", policy)
             .text("A policy of a pool. The header ETag names what people have chosen of it, for If-Match.")
             .answers::<QosPolicy>(THE_POLICY)
-            .fails(&[NoSuchPolicy, Stopping]),
+            .fails(&[NoSuchPolicy, NoSuchPool, Stopping]),
     ]
 }
 
@@ -84,10 +84,13 @@ async fn policy(
     State(node): Node,
     Path((pool, policy)): Path<(String, String)>,
 ) -> Tagged<QosPolicy> {
+    let is_meant = |found: &Pool| found.name == pool || found.uuid == pool;
+    let Json(Pool { name: pool, .. }) =
+        find(node.pools().await?, (NoSuchPool, "pool"), &pool, is_meant)?;
     let all = node.policies().await?;
     let missing = || {
         let why = format!(
-            "pool '{pool}' has no policy '{policy}': `ashlar qos list` shows which there are"
+            "pool '{pool}' has no policy '{policy}': `ashlar qos list {pool}` shows which there are"
         );
         ApiError::new(ErrorCode::NoSuchPolicy, why)
     };

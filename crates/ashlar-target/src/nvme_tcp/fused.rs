@@ -65,7 +65,7 @@ async fn run<D: Door>(
     // For both at once: pairs that each held one half and waited for the other would wait for ever.
     let needed = footprint::compare_and_write(&opened.bytes, to_come(compare, write, length)?);
     for kind in [OpKind::Read, OpKind::Write] {
-        queue.admit(&opened.volume, kind, length.into()).await.map_err(Failed::First)?;
+        queue.admit(compare, &opened.volume, kind, length.into()).await.map_err(Failed::First)?;
     }
     let _held = queue.wire.reserve(needed).await.map_err(Failed::First)?;
     let expected = fetch_into_held(compare, length).await.map_err(Failed::First)?;

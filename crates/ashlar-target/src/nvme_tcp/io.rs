@@ -31,8 +31,10 @@ use super::transfer::{bytes_to_come, fetch, fetch_into_held};
 
 mod admission;
 mod namespace;
+mod sent_back;
 
 pub(super) use namespace::{Geometry, Opened};
+use sent_back::SentBack;
 
 /// Bytes that a Dataset Management deallocates before it looks again whether its host is still
 /// there.
@@ -58,6 +60,8 @@ pub(super) struct IoQueue<D: Door> {
     fused_first: RefCell<Option<Ticket>>,
     /// Tasks that wait for a command to execute.
     free_tasks: RefCell<Vec<Seat<D>>>,
+    /// Commands that are to come again.
+    sent_back: RefCell<SentBack>,
     _when_idle: WhenIdle,
 }
 
@@ -112,6 +116,7 @@ impl<D: Door> IoQueue<D> {
                 association,
                 fused_first: RefCell::default(),
                 free_tasks: RefCell::default(),
+                sent_back: RefCell::default(),
                 _when_idle: when_idle(give_back),
             }
         })
@@ -176,7 +181,7 @@ impl<D: Door> IoQueue<D> {
             IoCommand::DatasetManagement { range_count, deallocate } => {
                 self.dataset_management(&mut ticket, range_count, deallocate).await
             }
-            IoCommand::Verify(range) => self.verify(nsid, range).await,
+            IoCommand::Verify(range) => self.verify(&ticket, range).await,
         };
         match outcome {
             Ok(()) => ticket.succeed(),
@@ -228,7 +233,7 @@ impl<D: Door> IoQueue<D> {
         let length = length_of(&opened.bytes);
         ticket.measure(kind, &opened.volume, length);
         let needed = needed(&opened.bytes);
-        let has_waited = self.admit(&opened.volume, kind, length).await?;
+        let has_waited = self.admit(ticket, &opened.volume, kind, length).await?;
         let held = match self.wire.memory.try_take(needed) {
             _ if needed == 0 => None,
             Some(held) => Some(held),
@@ -257,7 +262,7 @@ impl<D: Door> IoQueue<D> {
         let needed = needed(&opened.bytes, bytes_to_come(ticket.sqe(), length)?);
         // What has no kind reads what is there.
         let kind = kind.unwrap_or(OpKind::Read);
-        let has_waited = self.admit(&opened.volume, kind, length.into()).await?;
+        let has_waited = self.admit(ticket, &opened.volume, kind, length.into()).await?;
         let held = self.wire.reserve(needed).await?;
         let data = fetch_into_held(ticket, length).await?;
         // Late data of an ended connection are never applied.
@@ -364,13 +369,16 @@ impl<D: Door> IoQueue<D> {
         zeroed.map_err(|error| self.failure(&error))
     }
 
-    async fn verify(&self, nsid: u32, range: BlockRange) -> Result<(), Stop> {
-        let (geometry, _) = self.open_whole(nsid).await?;
+    async fn verify(&self, ticket: &Ticket, range: BlockRange) -> Result<(), Stop> {
+        let nsid = ticket.nsid();
+        let (geometry, volume) = self.open_whole(nsid).await?;
         let bytes = geometry.bytes_of(range.start, range.count.into())?;
+        // Once for all of it: parts that each waited would be longer than hosts wait.
+        if self.admit(ticket, &volume, OpKind::Read, length_of(&bytes)).await? {
+            self.open(nsid)?.0.bytes_of(range.start, range.count.into())?;
+        }
         self.wire.traffic.count_read();
         for part in footprint::verified_parts(bytes, self.wire.limits.transfer_bytes_max) {
-            let (_, volume) = self.open(nsid)?;
-            self.admit(&volume, OpKind::Read, length_of(&part)).await?;
             let _held = self.wire.reserve(footprint::verify(&part)).await?;
             if self.wire.life.has_ended() {
                 return Err(Stop::Abandon);
@@ -393,7 +401,7 @@ impl<D: Door> IoQueue<D> {
         let bytes = usize::from(range_count) * DSM_RANGE_BYTES;
         let sent_bytes = sent_range_bytes(ticket.sqe(), bytes)?;
         if deallocate {
-            self.admit(&volume, OpKind::Trim, 0).await?;
+            self.admit(ticket, &volume, OpKind::Trim, 0).await?;
         }
         let received = fetch(ticket, sent_bytes).await?;
         if self.wire.life.has_ended() {

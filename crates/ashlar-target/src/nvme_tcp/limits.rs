@@ -31,9 +31,12 @@ pub struct Limits {
     /// to it, before its connection is ended.
     pub transfer_timeout: Duration,
     /// How long a command waits for its namespace to be ready before it is answered with Namespace
-    /// Not Ready, and for the limits of its volume before it is answered with Command Interrupted,
-    /// upon which it comes again: less than hosts wait for an answer, which is 30 s with Linux.
+    /// Not Ready: less than hosts wait for an answer, which is 30 s with Linux.
     pub ready_wait: Duration,
+    /// How long after its arrival a command that waits for the limits of its volume is answered
+    /// with Command Interrupted, upon which it comes again, or begins in spite of them: so much
+    /// less than hosts wait for an answer that it can be executed in time.
+    pub throttle_wait: Duration,
     /// How long the end of a connection waits for the other side to take the last PDU.
     pub closing_timeout: Duration,
     /// I/O queues of one controller; 1 to 65,534.
@@ -81,6 +84,7 @@ impl Default for Limits {
             connect_wait: Duration::from_secs(5),
             transfer_timeout: Duration::from_secs(30),
             ready_wait: Duration::from_secs(20),
+            throttle_wait: Duration::from_secs(20),
             closing_timeout: Duration::from_secs(2),
             io_queues_max: 64,
             queue_entries_max: 1024,
@@ -190,6 +194,7 @@ impl Limits {
             ("handshake_timeout", self.handshake_timeout),
             ("connect_wait", self.connect_wait),
             ("transfer_timeout", self.transfer_timeout),
+            ("throttle_wait", self.throttle_wait),
             ("health_interval", self.health_interval),
         ];
         if let Some((name, wait)) = waits.into_iter().find(|(_, wait)| wait.is_zero()) {

@@ -67,6 +67,8 @@ pub(super) struct LogRateLimits {
     pub(super) fault: RateLimit,
     /// A volume fails a host's command.
     pub(super) failure: RateLimit,
+    /// A command begins that the limits of its volume do not allow.
+    pub(super) excess: RateLimit,
 }
 
 impl Default for LogRateLimits {
@@ -80,6 +82,7 @@ impl Default for LogRateLimits {
             termination: RateLimit::new(1),
             fault: RateLimit::new(1),
             failure: RateLimit::new(1),
+            excess: RateLimit::new(1),
         }
     }
 }

@@ -191,6 +191,11 @@ impl Ticket {
         &self.wire
     }
 
+    /// No later than when it came whole.
+    pub(super) fn arrived(&self) -> Nanos {
+        self.arrived
+    }
+
     /// The command is for so many bytes of `volume`, which counts what it takes from its arrival
     /// until its answer is sent.
     pub(super) fn measure(&mut self, kind: OpKind, volume: &impl VolumeIo, bytes: u64) {

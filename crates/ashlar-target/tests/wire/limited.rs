@@ -15,8 +15,8 @@ use crate::support::{Queue, Rig, VOLUME_BYTES, eventually, pattern};
 
 const NEVER: Duration = Duration::from_secs(3600);
 
-fn waiting_for(ready_wait: Duration) -> Rig {
-    Rig::with_limits(Limits { ready_wait, connection_bytes_max: 4 << 20, ..Limits::default() })
+fn waiting_for(throttle_wait: Duration) -> Rig {
+    Rig::with_limits(Limits { throttle_wait, connection_bytes_max: 4 << 20, ..Limits::default() })
 }
 
 fn send(queue: &mut Queue, nsid: u32, command: IoCommand, bytes: u32) -> u16 {
@@ -86,18 +86,24 @@ fn a_command_that_waits_for_limits_ends_with_its_connection() {
 }
 
 #[test]
-fn a_command_that_has_waited_long_for_limits_is_interrupted_and_may_come_again() {
+fn a_command_that_has_waited_long_for_limits_comes_again_and_begins_before_its_host_gives_it_up() {
     let rig = waiting_for(Duration::from_millis(50));
     let (_admin, mut io) = rig.host();
     rig.volume.limit(true);
     let interrupted = Status::COMMAND_INTERRUPTED.more();
     assert!(!interrupted.is_dnr());
-    assert_eq!(io.read(0, 1), (interrupted, Vec::new()));
-    // Nothing is asked for.
-    let sqe = io.write_sqe(0, SglDescriptor::transport(4096));
-    assert_eq!(io.exchange(sqe, &[]).0.status(), interrupted);
-    rig.volume.limit(false);
+    // A host has a command fail that it was told more often to send again, SPDK after three times.
+    for _ in 0..3 {
+        assert_eq!(io.read(0, 1), (interrupted, Vec::new()));
+        // Nothing is asked for.
+        let sqe = io.write_sqe(9, SglDescriptor::transport(4096));
+        assert_eq!(io.exchange(sqe, &[]).0.status(), interrupted);
+    }
     assert_eq!(io.read(0, 1).0, Status::SUCCESS);
+    // Another one has been sent back as often as it has.
+    assert_eq!(io.read(1, 1), (interrupted, Vec::new()));
+    rig.volume.limit(false);
+    assert_eq!(io.read(1, 1).0, Status::SUCCESS);
 }
 
 #[test]

@@ -90,4 +90,29 @@ fn an_own_policy_that_a_newer_version_has_made_is_kept() {
     let unknown = Attributes::decode(&with(CRITICAL | 50)).expect("it limits nobody");
     assert_eq!(unknown.qos, VolumeQos::PoolDefault);
     assert_eq!(unknown.encode(), with(CRITICAL | 50));
+    // What is chosen in its place is not undone by the version that understands it.
+    let named = VolumeQos::Named("gold".to_owned());
+    for qos in [named, VolumeQos::Unlimited, VolumeQos::PoolDefault] {
+        let chosen = unknown.clone().with_qos(qos);
+        assert!(!chosen.has_other_policy() && unknown.has_other_policy());
+        assert_eq!(Attributes::decode(&chosen.encode()), Ok(chosen));
+    }
+    let chosen = known.with_qos(VolumeQos::Unlimited);
+    assert_eq!(chosen.qos_kept, Kept::default());
+}
+
+#[test]
+fn a_volume_is_served_whatever_its_own_policy_says() {
+    let with = |value: &[u8]| {
+        let mut w = Writer(Attributes { qos: VolumeQos::PoolDefault, ..attributes() }.encode());
+        put_field(&mut w, 13, |w| w.bytes(value));
+        w.0
+    };
+    let mut heavy = Writer::default();
+    put_policy(&mut heavy, &Policy { weight: u16::MAX, ..Policy::default() });
+    for value in [&heavy.0[..], b"cut off"] {
+        let read = Attributes::decode(&with(value)).expect("it can be served");
+        assert_eq!(read.encode(), with(value));
+        assert_eq!(read.qos, VolumeQos::PoolDefault);
+    }
 }

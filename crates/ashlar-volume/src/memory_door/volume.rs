@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ashlar_block::latency::OpKind;
-use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Notify, wait_for};
+use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Nanos, Notify, wait_for};
 use bytes::Bytes;
 
 use crate::door::VolumeIo;
@@ -188,7 +188,7 @@ impl VolumeIo for MemoryVolume {
         !self.state().limited
     }
 
-    async fn admit(&self, _: OpKind, _: u64) {
+    async fn admit(&self, _: OpKind, _: u64, _: Nanos) {
         let _waiting = Waiting::new(self);
         wait_for(&self.shared.released, || (!self.state().limited).then_some(())).await;
     }

@@ -18,8 +18,9 @@
 //! | 5 | 4 | burst in milliseconds; 100 without it |
 //! | 6 | 2 | weight; 100 without it |
 //!
-//! A policy that only a newer version understands is kept as it is, and shown to nobody: volumes
-//! that name it are not limited.
+//! A policy that only a newer version understands, or that is out of the bounds that this one
+//! knows, is kept as it is, and shown to nobody: volumes that name it are not limited. Its name is
+//! taken, and it can be deleted.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -38,8 +39,8 @@ const WHAT: &str = "pool's policies";
 pub struct PoolPolicies {
     by_name: BTreeMap<String, Stored>,
     default: Option<String>,
-    /// Policies that this version does not understand.
-    not_understood: Vec<Bytes>,
+    /// Policies that this version does not understand, with their names where these are known.
+    not_understood: Vec<(Option<String>, Bytes)>,
     kept: Kept,
 }
 
@@ -65,15 +66,13 @@ impl PoolPolicies {
         match tag {
             1 => {
                 let bytes = r.bytes(r.rest().len())?;
-                match take_policy(bytes) {
-                    Ok((name, stored)) => {
-                        let name = name.ok_or(r.malformed())?;
-                        self.by_name.insert(name, stored);
+                let (name, stored) = take_policy(bytes)?;
+                match (name, stored) {
+                    (Some(name), Some(stored)) => drop(self.by_name.insert(name, stored)),
+                    (None, Some(_)) => return Err(r.malformed().into()),
+                    (name, None) => {
+                        self.not_understood.push((name, Bytes::copy_from_slice(bytes)));
                     }
-                    Err(FieldsError::Unknown { .. }) => {
-                        self.not_understood.push(Bytes::copy_from_slice(bytes));
-                    }
-                    Err(error) => return Err(error),
                 }
             }
             2 => self.default = Some(text(r)?),
@@ -93,7 +92,7 @@ impl PoolPolicies {
                 w
             });
         }
-        for bytes in &self.not_understood {
+        for (_, bytes) in &self.not_understood {
             put_field(&mut w, 1, |w| w.bytes(bytes));
         }
         if let Some(name) = &self.default {
@@ -118,6 +117,16 @@ impl PoolPolicies {
         self.by_name.get(name).map(|stored| &stored.policy)
     }
 
+    /// Whether one is called so, be it understood or not.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.by_name.contains_key(name) || self.knows_not(name)
+    }
+
+    /// Whether one is called so that this version does not understand.
+    pub fn knows_not(&self, name: &str) -> bool {
+        self.not_understood.iter().any(|(known, _)| known.as_deref() == Some(name))
+    }
+
     /// The name of the one that counts for volumes of which nothing is said.
     pub fn default_name(&self) -> Option<&str> {
         self.default.as_deref()
@@ -130,7 +139,10 @@ impl PoolPolicies {
 
     /// Takes one away. Whether there was one.
     pub fn remove(&mut self, name: &str) -> bool {
-        self.by_name.remove(name).is_some()
+        let count = self.count();
+        self.by_name.remove(name);
+        self.not_understood.retain(|(known, _)| known.as_deref() != Some(name));
+        self.count() < count
     }
 
     /// Says which one counts for volumes of which nothing is said.
@@ -178,14 +190,13 @@ fn put_flows<'w>(w: &'w mut Writer, flows: &Flows<Option<NonZeroU64>>) -> &'w mu
 /// # Errors
 /// It is cut off, or says what cannot be.
 pub(crate) fn take_own(bytes: &[u8]) -> Result<Option<(Policy, Kept)>, FieldsError> {
-    match take_policy(bytes) {
-        Ok((_, Stored { policy, kept })) => Ok(Some((policy, kept))),
-        Err(FieldsError::Unknown { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let (_, stored) = take_policy(bytes)?;
+    Ok(stored.map(|Stored { policy, kept }| (policy, kept)))
 }
 
-fn take_policy(bytes: &[u8]) -> Result<(Option<String>, Stored), FieldsError> {
+/// A policy and its name. None of it: this version does not understand what it says, or what it
+/// says is out of the bounds that this version has.
+fn take_policy(bytes: &[u8]) -> Result<(Option<String>, Option<Stored>), FieldsError> {
     let (mut name, mut policy) = (None, Policy::default());
     let limits = &mut policy.limits;
     let kept = take_fields(WHAT, bytes, |tag, r| {
@@ -199,9 +210,14 @@ fn take_policy(bytes: &[u8]) -> Result<(Option<String>, Stored), FieldsError> {
             _ => return Ok(false),
         }
         Ok(true)
-    })?;
-    policy.check().map_err(|_| Malformed { what: WHAT })?;
-    Ok((name, Stored { policy, kept }))
+    });
+    let kept = match kept {
+        Ok(kept) => kept,
+        Err(FieldsError::Unknown { .. }) => return Ok((name, None)),
+        Err(error) => return Err(error),
+    };
+    let is_understood = policy.check().is_ok();
+    Ok((name, is_understood.then_some(Stored { policy, kept })))
 }
 
 fn take_flows(r: &mut Reader<'_>) -> Result<Flows<Option<NonZeroU64>>, Malformed> {

@@ -1,16 +1,20 @@
 //! Who waits at one reactor for the limits of a volume.
 //!
-//! Commands of one kind wait in the order in which they came. Only the first of them has taken what
-//! it needs, and sleeps until it may begin: so one that is given up gives back what one command
-//! takes, and a host that leaves a thousand behind holds up nobody.
+//! Commands of one kind wait in the order in which their hosts first sent them: one that was sent
+//! back and comes again stands before those that came meanwhile. Only one of them has taken what it
+//! needs, and sleeps until it may begin: so one that is given up gives back what one command takes,
+//! and a host that leaves a thousand behind holds up nobody.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use ashlar_block::latency::OpKind;
-use ashlar_block::{Clock, FairMutex, Nanos};
+use ashlar_block::{Clock, Nanos};
 use futures_util::future::{Either, select};
 
 use super::throttle::Throttle;
@@ -25,13 +29,80 @@ pub(crate) struct Gate<C> {
     clock: C,
     throttle: Arc<Throttle>,
     /// Reads, and all else: where reads alone are limited, nothing else waits behind them.
-    turns: [FairMutex<()>; 2],
+    lines: [Line; 2],
+}
+
+/// Commands of one kind that wait.
+#[derive(Default)]
+struct Line {
+    /// By when each was first sent, and the order in which they came. Those that nobody has to
+    /// wake have none.
+    places: RefCell<BTreeMap<(Nanos, u64), Option<Waker>>>,
+    next_number: Cell<u64>,
+    /// One of them has taken what it needs.
+    has_taker: Cell<bool>,
+}
+
+impl Line {
+    /// Whether the command in that place is the next that may take what it needs.
+    fn is_next(&self, place: (Nanos, u64)) -> bool {
+        let places = self.places.borrow();
+        !self.has_taker.get() && places.first_key_value().is_some_and(|(first, _)| *first == place)
+    }
+
+    fn wake_first(&self) {
+        let mut places = self.places.borrow_mut();
+        let waker = places.first_entry().and_then(|mut first| first.get_mut().take());
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// A command's place in its line, until dropped.
+struct Place<'a> {
+    line: &'a Line,
+    key: (Nanos, u64),
+    is_taker: Cell<bool>,
+}
+
+impl<'a> Place<'a> {
+    fn take(line: &'a Line, since: Nanos) -> Self {
+        let key = (since, line.next_number.replace(line.next_number.get() + 1));
+        line.places.borrow_mut().insert(key, None);
+        Place { line, key, is_taker: Cell::new(false) }
+    }
+
+    /// Waits until it is the next one, and no other has what it needs.
+    async fn until_next(&self) {
+        poll_fn(|cx| {
+            if self.line.is_next(self.key) {
+                return Poll::Ready(());
+            }
+            let mut places = self.line.places.borrow_mut();
+            places.insert(self.key, Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+        self.is_taker.set(true);
+        self.line.has_taker.set(true);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.line.places.borrow_mut().remove(&self.key);
+        if self.is_taker.get() {
+            self.line.has_taker.set(false);
+        }
+        if !self.line.has_taker.get() {
+            self.line.wake_first();
+        }
+    }
 }
 
 impl<C: Clock> Gate<C> {
     /// Of a volume that nobody waits for at this reactor.
     pub(crate) fn new(clock: C, throttle: Arc<Throttle>) -> Self {
-        Gate { clock, throttle, turns: Default::default() }
+        Gate { clock, throttle, lines: Default::default() }
     }
 
     /// Whether it is for these limits.
@@ -39,8 +110,8 @@ impl<C: Clock> Gate<C> {
         Arc::ptr_eq(&self.throttle, throttle)
     }
 
-    fn turn(&self, kind: OpKind) -> &FairMutex<()> {
-        &self.turns[usize::from(kind != OpKind::Read)]
+    fn line(&self, kind: OpKind) -> &Line {
+        &self.lines[usize::from(kind != OpKind::Read)]
     }
 
     /// Lets a command begin if the limits allow it now, and none waits.
@@ -50,15 +121,16 @@ impl<C: Clock> Gate<C> {
     }
 
     fn try_pass_limits(&self, kind: OpKind, bytes: u64) -> bool {
-        let Ok(_turn) = self.turn(kind).try_lock() else { return false };
-        self.throttle.try_take(kind, bytes, self.clock.now())
+        let nobody_waits = self.line(kind).places.borrow().is_empty();
+        nobody_waits && self.throttle.try_take(kind, bytes, self.clock.now())
     }
 
-    /// Lets a command begin once the limits allow it and its turn has come. Whoever drops this has
-    /// taken nothing.
-    pub(crate) async fn pass(&self, kind: OpKind, bytes: u64) {
+    /// Lets a command begin that was first sent at `since`, once the limits allow it and its turn
+    /// has come. Whoever drops this has taken nothing.
+    pub(crate) async fn pass(&self, kind: OpKind, bytes: u64, since: Nanos) {
         let _wait = Wait::begin(self);
-        let _turn = self.turn(kind).lock().await;
+        let place = Place::take(self.line(kind), since);
+        place.until_next().await;
         loop {
             let (seen, now) = (self.throttle.generation(), self.clock.now());
             let taken =
@@ -88,7 +160,7 @@ struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        // A change of limits has forgotten it.
+        // What it took of other limits is not known any more.
         if !self.begins.get() && self.throttle.generation() == self.seen {
             self.throttle.give_back(self.kind, self.bytes);
         }

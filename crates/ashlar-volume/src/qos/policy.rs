@@ -18,8 +18,8 @@ pub const WEIGHT_MAX: u16 = 1000;
 /// The weight of a volume of which nobody has said anything else.
 pub const WEIGHT_DEFAULT: u16 = 100;
 
-/// The slowest limit of bytes: slower ones would have a host wait longer for a few large commands
-/// than it waits for any.
+/// The slowest limit of bytes: slower ones would have a host wait for minutes for a few large
+/// commands.
 const BYTES_PER_SECOND_MIN: u64 = 1 << 20;
 /// The slowest limit of commands.
 const IOPS_MIN: u64 = 10;
@@ -252,7 +252,8 @@ pub enum QosError {
     },
     /// Volumes name the policy.
     #[error(
-        "policy '{policy}' of pool '{pool}' is that of {volumes}: give them another one first          (`ashlar volume set {pool}/VOLUME --qos NAME`)"
+        "policy '{policy}' of pool '{pool}' is that of {volumes}: give them another one first \
+         (`ashlar volume set {pool}/VOLUME --qos NAME`)"
     )]
     PolicyInUse {
         /// The pool.
@@ -264,7 +265,8 @@ pub enum QosError {
     },
     /// The policy is the default.
     #[error(
-        "policy '{policy}' is the default of pool '{pool}': choose another one first (`ashlar qos          default {pool} NAME`, or none)"
+        "policy '{policy}' is the default of pool '{pool}': choose another one first (`ashlar qos \
+         default {pool} NAME`, or none)"
     )]
     PolicyIsDefault {
         /// The pool.
@@ -277,7 +279,8 @@ pub enum QosError {
     Invalid(InvalidPolicy),
     /// The policies of the pool are not known.
     #[error(
-        "the policies of pool '{pool}' cannot be read, so that nothing of them is changed: {why}"
+        "the policies of pool '{pool}' cannot be read, so that nothing of them is changed: \
+         {why}. The version of Ashlar that wrote them can"
     )]
     Unreadable {
         /// The pool.

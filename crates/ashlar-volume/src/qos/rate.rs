@@ -38,21 +38,30 @@ fn cost(units: u64, per_second: u64) -> u64 {
 }
 
 impl Rate {
-    /// Changes it. What was spent before is forgotten: a command that is admitted from now on waits
-    /// for those since.
+    /// Changes it. What was spent before stays spent, as far as the new burst goes: a change gives
+    /// nobody a burst, and nobody waits at the new rate for what was taken at an old one.
     pub(super) fn set(&self, limit: Option<NonZeroU64>, burst: Duration, now: Nanos) {
         let burst_nanos = u64::try_from(burst.as_nanos()).unwrap_or(u64::MAX);
-        self.burst_ticks.store(burst_nanos.saturating_mul(TICKS_PER_NANO), Ordering::Relaxed);
-        self.spent_at.store(ticks(now), Ordering::Relaxed);
+        let burst_ticks = burst_nanos.saturating_mul(TICKS_PER_NANO);
+        self.burst_ticks.store(burst_ticks, Ordering::Relaxed);
+        let most = ticks(now).saturating_add(burst_ticks);
+        self.spent_at.fetch_min(most, Ordering::Relaxed);
         self.per_second.store(limit.map_or(0, NonZeroU64::get), Ordering::Relaxed);
     }
 
-    /// When a command may begin that takes its units next.
-    pub(super) fn next(&self, now: Nanos) -> Nanos {
-        if self.per_second.load(Ordering::Relaxed) == 0 {
-            return now;
+    /// Takes so many units if their command may begin now: whether it has. No two that ask at once
+    /// both find the one place that is left.
+    pub(super) fn try_take(&self, units: u64, now: Nanos) -> bool {
+        let per_second = self.per_second.load(Ordering::Relaxed);
+        if per_second == 0 || units == 0 {
+            return true;
         }
-        self.begins(self.spent_at.load(Ordering::Relaxed)).max(now)
+        let (cost, from) = (cost(units, per_second), ticks(now));
+        let spend = |spent_at: u64| {
+            let may_begin = self.begins(spent_at) <= now;
+            may_begin.then(|| spent_at.max(from).saturating_add(cost))
+        };
+        self.spent_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
     }
 
     fn begins(&self, spent_at: u64) -> Nanos {

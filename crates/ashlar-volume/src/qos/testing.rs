@@ -23,6 +23,13 @@ pub(super) struct TestClock {
     next: Rc<Cell<u64>>,
 }
 
+impl TestClock {
+    /// How many sleep.
+    pub(super) fn sleeping_count(&self) -> usize {
+        self.sleeping.borrow().len()
+    }
+}
+
 impl Clock for TestClock {
     fn now(&self) -> Nanos {
         Nanos(self.now.get())
@@ -35,13 +42,27 @@ impl Clock for TestClock {
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
         let (clock, deadline) = (self.clone(), self.now.get() + duration.as_nanos() as u64);
         let number = clock.next.replace(clock.next.get() + 1);
+        let sleeper = Sleeper { clock, key: (deadline, number) };
         poll_fn(move |cx| {
-            if clock.now.get() >= deadline {
+            if sleeper.clock.now.get() >= deadline {
                 return Poll::Ready(());
             }
-            clock.sleeping.borrow_mut().insert((deadline, number), cx.waker().clone());
+            let mut sleeping = sleeper.clock.sleeping.borrow_mut();
+            sleeping.insert(sleeper.key, cx.waker().clone());
             Poll::Pending
         })
+    }
+}
+
+/// Who sleeps, until dropped.
+struct Sleeper {
+    clock: TestClock,
+    key: (u64, u64),
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.clock.sleeping.borrow_mut().remove(&self.key);
     }
 }
 

@@ -47,7 +47,7 @@ fn flows(kind: OpKind, bytes: u64) -> ([Flow; 2], u64) {
 
 impl Throttle {
     /// Changes the limits, to those of a volume of that size. Whoever waits is held to the new ones
-    /// at once; what was spent under the old ones is forgotten.
+    /// at once; what was spent stays spent, see [`Rate::set`].
     pub(crate) fn set(&self, limits: &Limits, size_bytes: u64, now: Nanos) {
         for flow in Flow::ALL {
             let (iops, bytes) =
@@ -85,13 +85,12 @@ impl Throttle {
     /// Takes what a command needs if it may begin now.
     pub(super) fn try_take(&self, kind: OpKind, bytes: u64, now: Nanos) -> bool {
         let (flows, bytes) = flows(kind, bytes);
-        let may_begin = self.rates(flows, bytes).all(|(rate, _)| rate.next(now) <= now);
-        if may_begin {
-            for (rate, units) in self.rates(flows, bytes) {
-                rate.take(units, now);
-            }
+        let refused = self.rates(flows, bytes).position(|(rate, units)| !rate.try_take(units, now));
+        let Some(taken) = refused else { return true };
+        for (rate, units) in self.rates(flows, bytes).take(taken) {
+            rate.give_back(units);
         }
-        may_begin
+        false
     }
 
     /// Takes what a command needs, and says when it may begin.

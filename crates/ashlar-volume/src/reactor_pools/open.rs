@@ -232,6 +232,9 @@ impl<B: DriveProvider> ReactorPools<B> {
                 return tracing::error!(pool, %volume, %error, "a volume is not served");
             }
         };
+        if attributes.has_other_policy() {
+            tracing::warn!(volume = %attributes.name, "this version does not understand its own policy, and holds it to none");
+        }
         let changed = attributes.nsid != wanted;
         let volume = StoreVolume::taking_turns(
             pool.store.clone(),

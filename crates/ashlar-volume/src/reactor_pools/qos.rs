@@ -4,7 +4,6 @@ use ashlar_block::{Clock, PoolUuid, VolumeId, World};
 use ashlar_store::Store;
 
 use super::{OpenPool, ReactorPools};
-use crate::attributes::Attributes;
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::qos::{
@@ -73,7 +72,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         let _changing = pool.changing.lock().await;
         Policy::check_name(&name).and_then(|()| policy.check()).map_err(QosError::Invalid)?;
         let mut policies = pool.policies_to_change()?;
-        if policies.named(&name).is_some() {
+        if policies.has_name(&name) {
             return Err(QosError::PolicyExists { pool: pool.name(), policy: name }.into());
         }
         if policies.count() >= POLICIES_MAX {
@@ -162,7 +161,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         let volume = pool.volume_to_change(&name)?;
         let before = volume.with_attributes(|attributes| attributes.qos.clone());
         let qos = pool.chosen(choice, &before)?;
-        volume.change_attributes(|attributes| Attributes { qos, ..attributes }).await?;
+        volume.change_attributes(|attributes| attributes.with_qos(qos)).await?;
         pool.apply_qos(volume.id());
         pool.report_of(volume.id())
     }
@@ -262,11 +261,20 @@ impl<B: DriveProvider> OpenPool<B> {
         let choice = open.volume.with_attributes(|attributes| attributes.qos.clone());
         let policy = self.policies.borrow().known.resolve(&choice).policy;
         let size_bytes = open.volume.size_bytes();
-        if open.held_to.replace(Some((policy, size_bytes))) == Some((policy, size_bytes)) {
-            return;
-        }
+        let before = open.held_to.replace(Some((policy, size_bytes)));
         open.volume.set_weight(policy.weight);
-        open.throttle.set(&policy.limits, size_bytes, self.store.world().now());
+        if before.map(|(before, bytes)| (before.limits, bytes)) != Some((policy.limits, size_bytes))
+        {
+            open.throttle.set(&policy.limits, size_bytes, self.store.world().now());
+        }
+    }
+
+    /// Lets whatever waits for the limits of a volume go on, until they are applied again.
+    pub(super) fn lift_limits_of(&self, id: VolumeId) {
+        let volumes = self.volumes.borrow();
+        let Some(open) = volumes.get(&id) else { return };
+        open.held_to.set(None);
+        open.throttle.set(&Limits::default(), 0, self.store.world().now());
     }
 
     /// Lets whatever waits for the limits of volumes go on: the pool is about to be closed.

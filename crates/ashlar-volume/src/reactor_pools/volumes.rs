@@ -146,7 +146,10 @@ impl<B: DriveProvider> ReactorPools<B> {
         let volume = pool.volume_to_change(&name)?;
         let nsid = volume.attributes().nsid;
         self.table.remove(nsid);
+        // Whoever waits for its limits is told at once that it is not there any more.
+        pool.lift_limits_of(volume.id());
         if let Err(error) = volume.delete().await {
+            pool.apply_qos(volume.id());
             self.publish(&pool, volume.id());
             return Err(error.into());
         }

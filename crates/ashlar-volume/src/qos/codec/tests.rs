@@ -74,6 +74,30 @@ fn a_policy_that_only_a_newer_version_understands_is_kept_and_limits_nobody() {
 }
 
 #[test]
+fn a_policy_out_of_the_bounds_of_this_version_spoils_none_of_the_others() {
+    let mut w = Writer(policies().encode());
+    put_field(&mut w, 1, |w| {
+        put_field(w, 1, |w| w.bytes(b"heavy"));
+        put_policy(w, &Policy { weight: 10_000, ..gold() });
+        w
+    });
+    let read = PoolPolicies::decode(&w.0).unwrap();
+    assert_eq!((read.named("gold"), read.named("heavy")), (Some(&gold()), None));
+    assert_eq!(PoolPolicies::decode(&read.encode()), Ok(read));
+}
+
+#[test]
+fn the_name_of_a_policy_that_is_not_understood_is_taken_until_that_is_deleted() {
+    let mut read = PoolPolicies::decode(&with_later(CRITICAL | 40)).unwrap();
+    assert!(read.has_name("later") && read.has_name("gold") && !read.has_name("other"));
+    assert!(read.knows_not("later") && !read.knows_not("gold"));
+    assert!(read.remove("later") && !read.remove("later"));
+    read.put("later", gold());
+    let again = PoolPolicies::decode(&read.encode()).unwrap();
+    assert_eq!((again.named("later"), again.count()), (Some(&gold()), 3));
+}
+
+#[test]
 fn a_volume_has_its_own_policy_or_the_one_it_names_or_the_default_of_its_pool() {
     let policies = policies();
     let resolve = |choice| {

@@ -1,156 +1,352 @@
-use std::cell::Cell;
+use std::time::Duration;
 
+use ashlar_block::{Nanos, XorShift};
+
+use super::state::COMMAND;
 use super::*;
 use crate::qos::testing::{Tasks, TestClock};
 
 const SECOND: u64 = 1_000_000_000;
+const KIB: u64 = 1 << 10;
 
-/// A store that does one thing after the other, a MiB of costs in a millisecond.
+/// What commands take.
 #[derive(Clone)]
-struct SlowStore {
-    clock: TestClock,
-    free_at: Rc<Cell<u64>>,
+enum Store {
+    /// One after the other, a MiB of costs in a millisecond.
+    Serial(Rc<Cell<u64>>),
+    /// Eight drives, each of which needs 2 µs for 4 KiB, and 70 µs until what is read is there.
+    Drives(Rc<[Cell<u64>; 8]>, Rc<Cell<usize>>),
 }
 
-impl SlowStore {
-    async fn execute(&self, bytes: u64) {
-        let began = self.free_at.get().max(self.clock.now().0);
-        let ends = began + (COMMAND + bytes);
-        self.free_at.set(ends);
-        self.clock.sleep(Nanos(ends).since(self.clock.now())).await;
+impl Store {
+    fn serial() -> Self {
+        Store::Serial(Rc::default())
+    }
+
+    fn drives() -> Self {
+        Store::Drives(Rc::default(), Rc::default())
+    }
+
+    /// When a command ends that begins now.
+    fn begin(&self, bytes: u64, now: u64) -> u64 {
+        let (free_at, takes, delay) = match self {
+            Store::Serial(free_at) => (&**free_at, COMMAND + bytes, 0),
+            Store::Drives(drives, next) => {
+                next.set((next.get() * 5 + 3) % drives.len());
+                (&drives[next.get()], bytes / 2, 70_000)
+            }
+        };
+        free_at.set(free_at.get().max(now) + takes);
+        free_at.get() + delay
     }
 }
 
 struct Bench {
     tasks: Tasks,
-    store: SlowStore,
+    store: Store,
     share: Rc<FairShare<TestClock>>,
 }
 
-/// What a volume has done: bytes, and the longest that a command took.
-type Done = Rc<Cell<(u64, u64)>>;
+/// What a volume has done.
+#[derive(Clone, Default)]
+struct Done {
+    bytes: Rc<Cell<u64>>,
+    took: Rc<RefCell<Vec<u64>>>,
+}
+
+impl Done {
+    fn forget(&self) {
+        self.bytes.set(0);
+        self.took.borrow_mut().clear();
+    }
+
+    fn p99(&self) -> u64 {
+        let mut took = self.took.borrow_mut();
+        took.sort_unstable();
+        took[took.len() * 99 / 100]
+    }
+}
+
+/// Commands of a volume: bytes, how many are outstanding, and the pause after each.
+#[derive(Clone, Copy)]
+struct Load {
+    bytes: u64,
+    outstanding: usize,
+    pause: Duration,
+}
+
+fn all_the_time(bytes: u64, outstanding: usize) -> Load {
+    Load { bytes, outstanding, pause: Duration::ZERO }
+}
 
 impl Bench {
-    fn new() -> Self {
+    fn new(store: Store) -> Self {
         let tasks = Tasks::default();
-        let store = SlowStore { clock: tasks.clock.clone(), free_at: Rc::default() };
         let share = FairShare::new(tasks.clock.clone());
         Bench { tasks, store, share }
     }
 
-    fn volume(&self, weight: u16) -> Rc<VolumeShare> {
+    /// A volume of that weight, and what it does.
+    fn volume(&mut self, weight: u16, load: Load) -> Done {
         let volume = self.share.volume();
         volume.set_weight(weight);
-        volume
+        self.load(&volume, load)
     }
 
-    /// So many commands outstanding all the time, with a pause after each.
-    fn load(
-        &mut self,
-        volume: &Rc<VolumeShare>,
-        bytes: u64,
-        outstanding: usize,
-        pause: Duration,
-    ) -> Done {
+    fn load(&mut self, volume: &Rc<VolumeShare>, load: Load) -> Done {
         let done = Done::default();
-        for _ in 0..outstanding {
-            let (share, volume) = (self.share.clone(), volume.clone());
-            let (store, done, clock) = (self.store.clone(), done.clone(), self.tasks.clock.clone());
+        for _ in 0..load.outstanding {
+            let (share, volume, store) = (self.share.clone(), volume.clone(), self.store.clone());
+            let (done, clock) = (done.clone(), self.tasks.clock.clone());
             self.tasks.spawn(async move {
                 loop {
                     let began = clock.now();
-                    let in_store = share.enter(&volume, bytes).await;
-                    store.execute(bytes).await;
+                    let in_store = share.enter(&volume, OpKind::Read, load.bytes).await;
+                    let now = clock.now();
+                    clock.sleep(Nanos(store.begin(load.bytes, now.0)).since(now)).await;
                     drop(in_store);
-                    let (all, longest) = done.get();
-                    let took = clock.now().since(began).as_nanos() as u64;
-                    done.set((all + bytes, longest.max(took)));
-                    clock.sleep(pause).await;
+                    done.bytes.set(done.bytes.get() + load.bytes);
+                    done.took.borrow_mut().push(clock.now().0 - began.0);
+                    clock.sleep(load.pause).await;
                 }
             });
         }
         done
     }
+
+    fn run_for(&mut self, nanos: u64) {
+        self.tasks.run_until(Nanos(self.tasks.clock.now().0 + nanos));
+    }
+
+    /// What volumes of these weights and loads do in half a second, in bytes.
+    fn shares(volumes: &[(u16, Load)]) -> Vec<f64> {
+        let mut bench = Bench::new(Store::serial());
+        let done: Vec<Done> = volumes.iter().map(|it| bench.volume(it.0, it.1)).collect();
+        bench.run_for(SECOND / 10);
+        done.iter().for_each(Done::forget);
+        bench.run_for(SECOND / 2);
+        done.iter().map(|done| done.bytes.get() as f64).collect()
+    }
 }
 
 #[test]
 fn volumes_that_want_more_than_there_is_get_it_by_their_weights() {
-    let mut bench = Bench::new();
-    let (one, other) = (bench.volume(100), bench.volume(300));
-    let one = bench.load(&one, 64 << 10, 32, Duration::ZERO);
-    let other = bench.load(&other, 64 << 10, 16, Duration::ZERO);
-    bench.tasks.run_until(Nanos(SECOND / 2));
-    let ratio = other.get().0 as f64 / one.get().0 as f64;
+    let done =
+        Bench::shares(&[(100, all_the_time(64 * KIB, 32)), (300, all_the_time(64 * KIB, 16))]);
+    let ratio = done[1] / done[0];
     assert!((2.8..3.2).contains(&ratio), "{ratio}");
 }
 
 #[test]
-fn commands_of_other_sizes_take_no_more_than_their_part() {
-    let mut bench = Bench::new();
-    let (small, large) = (bench.volume(100), bench.volume(100));
-    let small = bench.load(&small, 4 << 10, 64, Duration::ZERO);
-    let large = bench.load(&large, 256 << 10, 16, Duration::ZERO);
-    bench.tasks.run_until(Nanos(SECOND / 2));
-    let small_cost = small.get().0 / 4 * (4 + (COMMAND >> 10));
-    let ratio = large.get().0 as f64 / small_cost as f64;
-    assert!((0.8..1.25).contains(&ratio), "{ratio}");
+fn weights_hold_beside_a_volume_of_the_least_weight() {
+    let bystander = (1, all_the_time(4 * KIB, 1));
+    let done = Bench::shares(&[
+        (100, all_the_time(64 * KIB, 32)),
+        (300, all_the_time(64 * KIB, 16)),
+        bystander,
+    ]);
+    let ratio = done[1] / done[0];
+    assert!((2.8..3.2).contains(&ratio), "{ratio}");
+    // And what one has outstanding is of no account.
+    let few_and_many = [(100, all_the_time(64 * KIB, 4)), (100, all_the_time(64 * KIB, 128))];
+    let done = Bench::shares(&[few_and_many[0], few_and_many[1], bystander]);
+    let ratio = done[1] / done[0];
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn weights_hold_however_far_they_are_from_each_other() {
+    for weight in [10, 100] {
+        let load = all_the_time(64 * KIB, 32);
+        let done = Bench::shares(&[(10, load), (10 * weight, load)]);
+        let ratio = done[1] / done[0] / f64::from(weight);
+        assert!((0.85..1.2).contains(&ratio), "{ratio} of 1:{weight}");
+    }
+    let mut volumes = vec![(100, all_the_time(64 * KIB, 32)); 8];
+    volumes.push((1000, all_the_time(64 * KIB, 8)));
+    let done = Bench::shares(&volumes);
+    let part = done[8] / done.iter().sum::<f64>();
+    assert!((0.5..0.6).contains(&part), "{part}");
+}
+
+#[test]
+fn volumes_of_any_weights_sizes_and_depths_get_their_parts() {
+    for seed in 0..30 {
+        let mut random = XorShift::new(seed);
+        let volumes: Vec<(u16, Load)> = (0..2 + random.below(5))
+            .map(|_| {
+                let bytes = (4 * KIB) << random.below(6);
+                let outstanding = (1 + (1 << 20) / bytes) as usize + random.below(64) as usize;
+                (20 + random.below(400) as u16, all_the_time(bytes, outstanding))
+            })
+            .chain([(1, all_the_time(4 * KIB, 1))])
+            .collect();
+        let done = Bench::shares(&volumes);
+        let cost = |index: usize| {
+            let bytes = volumes[index].1.bytes as f64;
+            done[index] / bytes * (bytes + COMMAND as f64)
+        };
+        let all: f64 = (0..volumes.len()).map(cost).sum();
+        let weights: f64 = volumes.iter().map(|it| f64::from(it.0)).sum();
+        for (index, (weight, load)) in volumes[..volumes.len() - 1].iter().enumerate() {
+            let part = f64::from(*weight) / weights;
+            let off = cost(index) / all - part;
+            assert!(off.abs() < 0.01 + 0.12 * part, "{seed}: {part} {off} {}", load.bytes);
+        }
+    }
+}
+
+#[test]
+fn a_volume_that_was_idle_has_neither_saved_up_nor_owes_anything() {
+    for weight in [1, 100] {
+        let mut bench = Bench::new(Store::serial());
+        let volume = bench.share.volume();
+        volume.set_weight(weight);
+        let other = bench.volume(weight, all_the_time(64 * KIB, 32));
+        bench.load(&volume, all_the_time(64 * KIB, 32));
+        bench.run_for(SECOND / 5);
+        (0..32).for_each(|_| bench.tasks.drop_task(32));
+        bench.run_for(SECOND);
+        let again = bench.load(&volume, all_the_time(64 * KIB, 32));
+        bench.run_for(SECOND / 100);
+        other.forget();
+        again.forget();
+        bench.run_for(SECOND / 10);
+        let ratio = again.bytes.get() as f64 / other.bytes.get() as f64;
+        assert!((0.85..1.18).contains(&ratio), "{ratio}");
+    }
 }
 
 #[test]
 fn a_volume_within_its_part_waits_for_no_turn_behind_a_noisy_one() {
-    let mut bench = Bench::new();
-    let (quiet, noisy) = (bench.volume(100), bench.volume(100));
-    let quiet = bench.load(&quiet, 4 << 10, 1, Duration::from_millis(5));
-    bench.load(&noisy, 64 << 10, 128, Duration::ZERO);
-    bench.tasks.run_until(Nanos(SECOND / 10));
-    quiet.set((0, 0));
-    bench.tasks.run_until(Nanos(SECOND));
-    // What the store has at a time, and its own.
-    let most = DEPTH + 2 * (COMMAND + (64 << 10)) + COMMAND + (4 << 10);
-    assert!(quiet.get().1 <= most, "{} ns", quiet.get().1);
+    let often =
+        |pause| Load { bytes: 4 * KIB, outstanding: 1, pause: Duration::from_millis(pause) };
+    // Those that come four times a second are protected as well.
+    for (pause, seconds) in [(5, 1), (250, 8)] {
+        let mut bench = Bench::new(Store::serial());
+        let quiet = bench.volume(100, often(pause));
+        bench.volume(100, all_the_time(64 * KIB, 128));
+        bench.run_for(SECOND / 2);
+        quiet.forget();
+        bench.run_for(seconds * SECOND);
+        // What the store has at a time, and its own.
+        let most = (256 + 2 * 76 + 16) * KIB;
+        assert!(quiet.p99() <= most, "{} ns", quiet.p99());
+    }
 }
 
 #[test]
-fn a_volume_alone_is_not_bounded_and_bounds_end_with_the_other() {
-    let mut bench = Bench::new();
-    let (one, other) = (bench.volume(100), bench.volume(100));
-    bench.load(&one, 64 << 10, 64, Duration::ZERO);
+fn where_the_depth_is_no_use_to_the_pool_it_falls_to_what_protects_best() {
+    let mut bench = Bench::new(Store::serial());
+    let quiet =
+        bench.volume(100, Load { bytes: 4 * KIB, outstanding: 1, pause: Duration::from_millis(2) });
+    let noisy = bench.volume(100, all_the_time(64 * KIB, 128));
+    bench.run_for(30 * SECOND);
+    quiet.forget();
+    noisy.forget();
+    bench.run_for(10 * SECOND);
+    // It waits for two of the commands of the noisy one at most, of which each takes 76 µs.
+    assert!(quiet.p99() < 200_000, "{} ns", quiet.p99());
+    assert!(noisy.bytes.get() > 10 * (780 << 20), "{}", noisy.bytes.get());
+}
+
+#[test]
+fn drives_that_do_much_at_a_time_are_kept_busy_beside_a_volume_that_is_protected() {
+    let p99_of = |noise: bool| {
+        let mut bench = Bench::new(Store::drives());
+        let load = Load { bytes: 4 * KIB, outstanding: 1, pause: Duration::from_millis(2) };
+        let quiet = bench.volume(100, load);
+        let noisy = bench.volume(100, all_the_time(64 * KIB, if noise { 128 } else { 0 }));
+        bench.run_for(30 * SECOND);
+        quiet.forget();
+        noisy.forget();
+        bench.run_for(10 * SECOND);
+        (quiet.p99(), noisy.bytes.get() / 10)
+    };
+    let ((alone, _), (beside, noisy)) = (p99_of(false), p99_of(true));
+    assert!(beside < alone * 3 / 2, "{beside} instead of {alone} ns");
+    assert!(noisy > 4 << 30, "{noisy} bytes per second");
+}
+
+#[test]
+fn a_volume_alone_is_not_bounded_and_one_that_nobody_is_protected_from_is_not_for_long() {
+    let mut bench = Bench::new(Store::drives());
+    let (one, other) = (bench.share.volume(), bench.share.volume());
+    let in_store = |bench: &Bench| bench.share.state.borrow().in_store.sum();
+    bench.load(&one, all_the_time(64 * KIB, 64));
     bench.tasks.run();
-    assert!(bench.share.state.borrow().in_store.sum() > 4 * DEPTH);
-    bench.load(&other, 4 << 10, 1, Duration::ZERO);
-    bench.tasks.run_until(Nanos(SECOND / 5));
-    assert!(bench.share.state.borrow().in_store.sum() <= DEPTH + 2 * (COMMAND + (64 << 10)));
-    bench.tasks.drop_task(64);
-    bench.tasks.run_until(Nanos(SECOND));
-    assert!(bench.share.state.borrow().in_store.sum() > 4 * DEPTH);
+    assert_eq!(in_store(&bench), 64 * (64 * KIB + COMMAND));
+    // Something large once in a while.
+    let rarely = Load { bytes: 256 * KIB, outstanding: 1, pause: Duration::from_millis(100) };
+    bench.load(&other, rarely);
+    bench.run_for(SECOND / 5);
+    assert!(in_store(&bench) < 10 * (64 * KIB + COMMAND));
+    bench.run_for(10 * SECOND);
+    assert!(in_store(&bench) >= 64 * (64 * KIB + COMMAND));
 }
 
 #[test]
 fn commands_that_hang_keep_nobody_from_the_store() {
-    let mut bench = Bench::new();
-    let (hung, other) = (bench.volume(100), bench.volume(100));
+    let mut bench = Bench::new(Store::serial());
+    let hung = bench.share.volume();
     for _ in 0..100 {
         let (share, volume) = (bench.share.clone(), hung.clone());
         bench.tasks.spawn(async move {
-            let _in_store = share.enter(&volume, 1 << 20).await;
+            let _in_store = share.enter(&volume, OpKind::Write, 1 << 20).await;
             std::future::pending::<()>().await;
         });
     }
-    let other = bench.load(&other, 256 << 10, 16, Duration::ZERO);
-    bench.tasks.run_until(Nanos(SECOND));
-    let bytes_per_second = other.get().0;
+    let other = bench.volume(100, all_the_time(256 * KIB, 16));
+    bench.run_for(SECOND);
+    let bytes_per_second = other.bytes.get();
     assert!(bytes_per_second > 700 << 20, "{bytes_per_second}");
 }
 
 #[test]
+fn whoever_has_waited_for_long_goes_next_whatever_its_weight() {
+    let mut bench = Bench::new(Store::serial());
+    let light = bench.volume(1, all_the_time(64 * KIB, 1024));
+    bench.volume(1000, all_the_time(64 * KIB, 32));
+    bench.run_for(30 * SECOND);
+    let longest = light.took.borrow().iter().max().copied().unwrap();
+    assert!(longest < 7 * SECOND, "{longest} ns");
+    assert!(light.took.borrow().len() > 4000);
+}
+
+#[test]
+fn those_who_wait_have_one_timer_between_them_also_when_who_has_it_gives_up() {
+    let mut bench = Bench::new(Store::serial());
+    let (hung, other) = (bench.share.volume(), bench.share.volume());
+    for index in 0..200 {
+        let (share, volume) = (bench.share.clone(), [&hung, &other][index % 2].clone());
+        bench.tasks.spawn(async move {
+            let _in_store = share.enter(&volume, OpKind::Write, 1 << 20).await;
+            std::future::pending::<()>().await;
+        });
+    }
+    bench.tasks.run();
+    let in_store = || bench.share.state.borrow().in_store.sum();
+    assert!(in_store() < 3 << 20 && bench.tasks.clock.sleeping_count() == 1);
+    // The one that waits first has the timer.
+    (0..8).for_each(|_| bench.tasks.drop_task(0));
+    bench.tasks.run();
+    assert_eq!(bench.tasks.clock.sleeping_count(), 1);
+    let done = bench.volume(100, all_the_time(4 * KIB, 1));
+    bench.run_for(30 * SECOND);
+    assert!(!done.took.borrow().is_empty());
+}
+
+#[test]
 fn what_gives_up_while_it_waits_or_is_in_the_store_leaves_nothing_behind() {
-    let mut bench = Bench::new();
-    let volumes = [bench.volume(100), bench.volume(50)];
-    volumes.iter().for_each(|it| drop(bench.load(it, 128 << 10, 32, Duration::ZERO)));
-    bench.tasks.run_until(Nanos(SECOND / 10));
-    (0..64).for_each(|_| bench.tasks.drop_task(0));
+    let mut bench = Bench::new(Store::serial());
+    let volumes = [bench.share.volume(), bench.share.volume()];
+    volumes.iter().for_each(|it| drop(bench.load(it, all_the_time(128 * KIB, 32))));
+    bench.run_for(SECOND / 10);
+    // Those in the middle of a line first.
+    (0..24).for_each(|_| bench.tasks.drop_task(4));
+    (0..40).for_each(|_| bench.tasks.drop_task(0));
     let state = bench.share.state.borrow();
     assert_eq!(state.in_store.sum(), 0);
-    assert!(state.waiting.is_empty());
+    assert!(state.nobody_waits());
     assert!(volumes.iter().all(|it| it.in_store.get().sum() == 0 && it.queue.borrow().is_empty()));
 }

@@ -2,6 +2,8 @@ use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 
+use ashlar_block::within;
+
 use super::*;
 use crate::qos::policy::{Flow, Limits};
 use crate::qos::testing::{Tasks, TestClock};
@@ -40,7 +42,7 @@ fn spawn_host(
         tasks.spawn(async move {
             loop {
                 if !gate.try_pass(kind, bytes) {
-                    gate.pass(kind, bytes).await;
+                    gate.pass(kind, bytes, clock.now()).await;
                 }
                 begun.borrow_mut().push(clock.now().0);
                 clock.sleep(Duration::from_micros(50)).await;
@@ -133,6 +135,85 @@ fn a_thousand_commands_that_are_given_up_leave_nothing_to_be_waited_for() {
     let begun = spawn_host(&mut tasks, &gate, (OpKind::Write, 4096), 1);
     tasks.run_until(Nanos(2 * SECOND));
     assert!(count(&begun, SECOND, 2 * SECOND) >= 9);
+}
+
+#[test]
+fn who_was_sent_back_stands_before_those_who_came_meanwhile() {
+    let mut tasks = Tasks::default();
+    let throttle = throttle(iops(Flow::All, 10));
+    let gate = gate(&tasks, &throttle);
+    let begun: Rc<RefCell<Vec<u64>>> = Rc::default();
+    while gate.try_pass(OpKind::Write, 512) {}
+    for since in [7, 8, 9, 2, 1] {
+        let (gate, begun) = (gate.clone(), begun.clone());
+        tasks.spawn(async move {
+            gate.pass(OpKind::Write, 512, Nanos(since)).await;
+            begun.borrow_mut().push(since);
+        });
+        tasks.run();
+    }
+    tasks.run_until(Nanos(2 * SECOND));
+    // The first of all had taken what it needs before others came.
+    assert_eq!(*begun.borrow(), [7, 1, 2, 8, 9]);
+}
+
+/// A host's commands, outstanding all the time, each sent back when it has waited for 20 s. Returns
+/// how often any was sent back at most.
+fn spawn_patient_host(
+    tasks: &mut Tasks,
+    gate: &Rc<Gate<TestClock>>,
+    outstanding: usize,
+) -> (Begun, Rc<Cell<u32>>) {
+    let (begun, most) = (Begun::default(), Rc::<Cell<u32>>::default());
+    for _ in 0..outstanding {
+        let (gate, begun, most) = (gate.clone(), begun.clone(), most.clone());
+        let clock = tasks.clock.clone();
+        tasks.spawn(async move {
+            loop {
+                let (since, mut times) = (clock.now(), 0);
+                let wait = Duration::from_secs(20);
+                while within(&clock, wait, gate.pass(OpKind::Read, 1, since)).await.is_none() {
+                    times += 1;
+                }
+                most.set(most.get().max(times));
+                begun.borrow_mut().push(clock.now().0);
+            }
+        });
+    }
+    (begun, most)
+}
+
+#[test]
+fn of_what_a_limit_lets_through_in_80_seconds_nothing_is_sent_back_more_than_three_times() {
+    let mut tasks = Tasks::default();
+    let gate = gate(&tasks, &throttle(iops(Flow::All, 10)));
+    let (begun, most) = spawn_patient_host(&mut tasks, &gate, 780);
+    tasks.run_until(Nanos(400 * SECOND));
+    assert_eq!(most.get(), 3);
+    let all = count(&begun, 100 * SECOND, 400 * SECOND);
+    assert!((2990..=3010).contains(&all), "{all} in 300 s");
+}
+
+#[test]
+fn who_gives_up_while_others_wait_hands_his_place_to_the_next() {
+    let mut tasks = Tasks::default();
+    let throttle = throttle(iops(Flow::All, 10));
+    let gate = gate(&tasks, &throttle);
+    while gate.try_pass(OpKind::Read, 512) {}
+    let begun: Rc<RefCell<Vec<u64>>> = Rc::default();
+    for since in 0..6 {
+        let (gate, begun) = (gate.clone(), begun.clone());
+        tasks.spawn(async move {
+            gate.pass(OpKind::Read, 512, Nanos(since)).await;
+            begun.borrow_mut().push(since);
+        });
+    }
+    tasks.run();
+    // The first, which has taken what it needs, one in the middle, and the last.
+    [5, 2, 0].into_iter().for_each(|index| tasks.drop_task(index));
+    tasks.run_until(Nanos(SECOND));
+    assert_eq!(*begun.borrow(), [1, 3, 4]);
+    assert!(begun.borrow().len() == 3 && throttle.delays().waiting == 0);
 }
 
 #[test]

@@ -46,3 +46,14 @@ fn words_that_mean_something_else_are_no_names_of_policies() {
         assert!(Policy::check_name(name).is_err(), "'{name}'");
     }
 }
+
+#[test]
+fn errors_are_sentences_without_gaps() {
+    let [pool, policy, volumes] = ["tank", "gold", "v0"].map(str::to_owned);
+    let in_use = QosError::PolicyInUse { pool: pool.clone(), policy: policy.clone(), volumes };
+    let is_default = QosError::PolicyIsDefault { pool: pool.clone(), policy };
+    let unreadable = QosError::Unreadable { pool, why: "cut off".to_owned() };
+    for error in [in_use, is_default, unreadable] {
+        assert!(!error.to_string().contains("  "), "{error}");
+    }
+}

@@ -115,16 +115,34 @@ fn what_is_given_back_can_be_taken_again() {
 }
 
 #[test]
-fn a_change_forgets_what_was_spent_and_no_limit_holds_nobody_up() {
-    let rate = rate(10, 10);
-    let now = Nanos(SECOND);
-    for _ in 0..100 {
-        rate.take(1, now);
-    }
+fn a_change_gives_no_burst_anew_and_nobody_waits_for_what_an_old_limit_was_owed() {
+    let second = Duration::from_secs(1);
+    let (rate, now) = (Rate::default(), Nanos(10 * SECOND));
+    rate.set(NonZeroU64::new(100), second, Nanos(0));
+    let begun_at_once = || (0..1000).take_while(|_| rate.try_take(1, now)).count();
+    assert_eq!(begun_at_once(), 101);
+    rate.set(NonZeroU64::new(100), second, now);
+    assert!(begun_at_once() <= 1, "the burst is spent");
+    // What is owed is a second of a slow limit at most, not the thousand seconds of before.
+    rate.set(NonZeroU64::new(10), Duration::from_millis(10), now);
+    (0..100).for_each(|_| assert!(rate.take(1, now) >= now));
     rate.set(NonZeroU64::new(1000), Duration::from_millis(10), now);
     assert_eq!(rate.take(1, now), now);
     rate.set(None, Duration::from_millis(10), now);
     assert!((0..100_000).all(|_| rate.take(1 << 20, now) == now));
+}
+
+#[test]
+fn threads_that_try_at_once_begin_one_command_more_than_the_burst_and_no_others() {
+    for _ in 0..50 {
+        let rate = rate(1000, 10);
+        let begun: usize = std::thread::scope(|scope| {
+            let try_all = || (0..200).filter(|_| rate.try_take(1, Nanos(SECOND))).count();
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(try_all)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(begun, 11);
+    }
 }
 
 #[test]

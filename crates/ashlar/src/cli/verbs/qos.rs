@@ -1,7 +1,7 @@
 //! The verbs of policies.
 
 use ashlar_control::types::{
-    ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosPolicy, SetLimits, Volume,
+    ChangePolicy, ChooseDefaultPolicy, CreatePolicy, Pool, QosPolicy, SetLimits, Volume,
 };
 use hyper::Method;
 
@@ -22,9 +22,7 @@ pub(super) async fn run(
             create(client, &pool, policy, &limits, output).await
         }
         QosCommand::List { pool } => {
-            let mut all: Vec<QosPolicy> = client.get("/qos").await?;
-            all.retain(|policy| pool.as_ref().is_none_or(|pool| policy.pool == *pool));
-            print(output, &all, |all| tables::policies(all))
+            print(output, &list(client, pool).await?, |all| tables::policies(all))
         }
         QosCommand::Show { pool, policy } => {
             let policy: QosPolicy = client.get(&path(&pool, &policy)?).await?;
@@ -48,6 +46,17 @@ pub(super) async fn run(
             print(output, &limited, tables::limited)
         }
     }
+}
+
+/// All policies, or those of a pool, which is to be there.
+async fn list(client: &Client, pool: Option<String>) -> anyhow::Result<Vec<QosPolicy>> {
+    let pool = match pool {
+        Some(pool) => Some(client.get::<Pool>(&format!("/pools/{}", segment(&pool)?)).await?.name),
+        None => None,
+    };
+    let mut all: Vec<QosPolicy> = client.get("/qos").await?;
+    all.retain(|policy| pool.as_ref().is_none_or(|pool| policy.pool == *pool));
+    Ok(all)
 }
 
 async fn create(

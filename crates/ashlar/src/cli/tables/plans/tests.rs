@@ -32,7 +32,7 @@ fn a_pool_that_would_be_made_names_what_would_be_lost() {
  /dev/nvme1n1  8TiB  nothing              FAST 9000
  /dev/nvme2n1  8TiB  an ext4 file system  FAST 9000
 pool 'tank' would be made: level 1 over 2 drives, 7TiB may be stored (16TiB
-raw), in chunks of 16MiB
+    raw), in chunks of 16MiB
 note: level 10 is level 1 here
 This was a dry run: nothing has changed."
     );

@@ -1,0 +1,252 @@
+//! How many bytes of commands the store of a pool has at a time, while several volumes are in use.
+//!
+//! Few of them keep nobody waiting who comes next and let turns be kept, and many keep all drives
+//! busy. So the depth is measured, not chosen. It grows while the pool does more for it, and falls
+//! by half while that makes the commands of volumes within their part faster; but never so far that
+//! the pool does less than a quarter of what it can do. Where only one volume wants more, and
+//! nobody is to be protected from it, it grows whatever the pool does.
+//!
+//! What commands take where others hold nothing up is the least that they took of late. To know it
+//! the depth falls once in a while ([`PROBE`]), and grows again if that was for nothing.
+
+use std::time::Duration;
+
+use ashlar_block::Nanos;
+use hdrhistogram::Histogram;
+
+/// The first depth, and what it is at least and at most. The least is one command of a usual size,
+/// and with the most nobody waits.
+const FIRST: u64 = 256 << 10;
+const LEAST: u64 = 64 << 10;
+const MOST: u64 = 1 << 30;
+
+/// How long commands are measured before the depth is decided again, at least.
+const WINDOW: Duration = Duration::from_millis(250);
+/// Commands of a kind that say how long 99 of 100 take.
+const COMMANDS_MIN: u64 = 200;
+/// Nobody is to be protected of whom nothing came for so long.
+const QUIET: Duration = Duration::from_secs(5);
+/// After so long without a fall the depth falls, to see what for.
+const PROBE: Duration = Duration::from_secs(10);
+/// What the pool must do more for a growth to be kept, in hundredths; and for how long the depth
+/// then stays where it was.
+const WORTH_PERCENT: u64 = 105;
+const STAY: Duration = Duration::from_secs(5);
+
+/// How much longer than the least of late a command may take, in hundredths of it; and how many of
+/// a hundred may take longer than that.
+const LATE_PERCENT: u64 = 115;
+const LATE_COMMANDS_PERCENT: u64 = 2;
+/// The pool does at least half of this part of the most that it did of late: beyond that a fall by
+/// half might take half of it.
+const RATE_DIVISOR: u64 = 2;
+
+/// The longest command that is told from longer ones, in units of 100 ns, and how many digits of
+/// it count.
+const TOOK_MAX: u64 = 600_000_000;
+const TOOK_DIGITS: u8 = 2;
+
+/// Small commands of one kind of volumes within their part.
+struct Measured {
+    took: Histogram<u32>,
+    late: u64,
+    /// What 99 of 100 took at least of late.
+    least: Option<u64>,
+    /// What 90 of 100 took in the last window.
+    before: Option<u64>,
+}
+
+impl Default for Measured {
+    fn default() -> Self {
+        let took = Histogram::new_with_bounds(1, TOOK_MAX, TOOK_DIGITS);
+        let took = took.expect("bounds that can be");
+        Measured { took, late: 0, least: None, before: None }
+    }
+}
+
+/// What a window says of commands of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// Too few came.
+    Unknown,
+    Early,
+    /// Much faster than in the window before.
+    Faster,
+    Late,
+}
+
+impl Measured {
+    fn took(&mut self, took: Duration) {
+        let took = took.as_nanos() as u64 / 100;
+        self.took.saturating_record(took);
+        let is_late = self.least.is_some_and(|least| took * 100 > least * LATE_PERCENT);
+        self.late += u64::from(is_late);
+    }
+
+    /// Judges the window and begins the next one, if it says enough.
+    fn judge(&mut self) -> Verdict {
+        let count = self.took.len();
+        if count < COMMANDS_MIN {
+            return Verdict::Unknown;
+        }
+        let most = self.took.value_at_quantile(0.9);
+        let is_faster = self.before.is_some_and(|before| most * LATE_PERCENT < before * 100);
+        let is_late = self.late * 100 > count * LATE_COMMANDS_PERCENT;
+        let longest = self.took.value_at_quantile(0.99);
+        self.least = Some(self.least.map_or(longest, |least| closer(least, longest)));
+        self.before = Some(most);
+        self.forget();
+        match (is_late, is_faster) {
+            (true, _) => Verdict::Late,
+            (false, true) => Verdict::Faster,
+            (false, false) => Verdict::Early,
+        }
+    }
+
+    fn forget(&mut self) {
+        self.took.reset();
+        self.late = 0;
+    }
+}
+
+/// The least of late: down to less by half the way, for one window may be lucky, and up by a
+/// hundredth, for drives grow slow.
+fn closer(least: u64, longest: u64) -> u64 {
+    if longest < least { (least + longest) / 2 } else { longest.min(least + least / 100 + 1) }
+}
+
+/// The kinds of commands that are measured apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Read,
+    Write,
+}
+
+/// The depth of one pool.
+pub(super) struct Depth {
+    bytes: u64,
+    measured: [Measured; 2],
+    window_began: Nanos,
+    last_measured: Nanos,
+    last_fall: Nanos,
+    /// The last window began with a fall.
+    has_fallen: bool,
+    /// It began with a growth: the depth and the rate before that.
+    tried: Option<(u64, u64)>,
+    stays_until: Nanos,
+    /// Of this window: what has ended, the most that there was at a time, commands that had to
+    /// wait, those of them whose volume had nothing in the store although it was its turn, and
+    /// whether several volumes waited at a time.
+    ended: u64,
+    peak: u64,
+    waited: u64,
+    starved: u64,
+    several: bool,
+    /// The most that ended in a second, of late.
+    best_rate: u64,
+}
+
+impl Default for Depth {
+    fn default() -> Self {
+        Depth {
+            bytes: FIRST,
+            measured: Default::default(),
+            window_began: Nanos(0),
+            last_measured: Nanos(0),
+            last_fall: Nanos(0),
+            has_fallen: false,
+            tried: None,
+            stays_until: Nanos(0),
+            ended: 0,
+            peak: 0,
+            waited: 0,
+            starved: 0,
+            several: false,
+            best_rate: 0,
+        }
+    }
+}
+
+impl Depth {
+    /// Bytes of commands that the store is to have at a time.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// A small command of a volume within its part has ended, after so long in the store.
+    pub(super) fn took(&mut self, kind: Kind, took: Duration, now: Nanos) {
+        self.measured[kind as usize].took(took);
+        self.last_measured = now;
+    }
+
+    /// A command of that cost has ended, of `in_store` that there were.
+    pub(super) fn ended(&mut self, cost: u64, in_store: u64) {
+        self.ended += cost;
+        self.peak = self.peak.max(in_store);
+    }
+
+    /// A command has to wait: whether its volume has nothing in the store although it is its turn,
+    /// and whether other volumes wait.
+    pub(super) fn waits(&mut self, is_starved: bool, others_wait: bool) {
+        self.waited += 1;
+        self.starved += u64::from(is_starved);
+        self.several |= others_wait;
+    }
+
+    /// Decides it anew, if it is time.
+    pub(super) fn decide(&mut self, now: Nanos) {
+        let elapsed = now.since(self.window_began);
+        if elapsed < WINDOW {
+            return;
+        }
+        let verdicts = [self.measured[0].judge(), self.measured[1].judge()];
+        let is_quiet = now.since(self.last_measured) >= QUIET;
+        let is_starved = self.starved * 50 > self.waited;
+        if verdicts == [Verdict::Unknown; 2] && !is_quiet && !is_starved {
+            return;
+        }
+        let rate = (u128::from(self.ended) * 1_000_000_000 / elapsed.as_nanos().max(1)) as u64;
+        self.best_rate = rate.max(self.best_rate - self.best_rate / 1000);
+        self.look_at_growth(rate, now);
+        let may_fall = !is_quiet && !is_starved && rate >= self.best_rate / RATE_DIVISOR;
+        let has_many = self.waited > 0 || self.peak > FIRST;
+        if may_fall && has_many && self.is_to_fall(verdicts, now) {
+            self.bytes = (self.bytes.min(self.peak) / 2).max(LEAST);
+            (self.last_fall, self.has_fallen) = (now, true);
+        } else {
+            self.has_fallen = false;
+            self.grow(rate, is_quiet || is_starved, now);
+        }
+        (self.ended, self.peak, self.waited, self.starved) = (0, 0, 0, 0);
+        (self.several, self.window_began) = (false, now);
+    }
+
+    /// Takes a growth back for which the pool does no more.
+    fn look_at_growth(&mut self, rate: u64, now: Nanos) {
+        let Some((bytes, before)) = self.tried.take() else { return };
+        if rate * 100 < before * WORTH_PERCENT {
+            self.bytes = self.bytes.min(bytes);
+            self.stays_until = Nanos(now.0 + STAY.as_nanos() as u64);
+        }
+    }
+
+    fn grow(&mut self, rate: u64, by_all: bool, now: Nanos) {
+        // One alone wants more, and nobody is to be protected from it.
+        let is_free = by_all && !self.several;
+        if self.waited == 0 || !is_free && now < self.stays_until {
+            return;
+        }
+        self.tried = (!is_free).then_some((self.bytes, rate));
+        let growth = if by_all { self.bytes } else { self.bytes / 4 };
+        self.bytes = (self.bytes + growth).min(MOST);
+    }
+
+    fn is_to_fall(&self, verdicts: [Verdict; 2], now: Nanos) -> bool {
+        verdicts.contains(&Verdict::Late)
+            || self.has_fallen && verdicts.contains(&Verdict::Faster)
+            || now.since(self.last_fall) >= PROBE
+    }
+}
+
+#[cfg(test)]
+mod tests;

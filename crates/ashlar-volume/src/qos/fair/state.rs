@@ -1,0 +1,366 @@
+//! The turns of a pool's volumes: start-time fair queueing (Goyal and others 1996). No clock, and
+//! nobody who waits: what it is told, and whom it calls.
+//!
+//! A command's turn is when the one before it of its volume would have ended, had each volume its
+//! part of one store; or the turn that has come, if that is later. So a volume that was idle has
+//! neither saved anything up nor owes anything but its last command. The turn that has come only
+//! moves where the order of turns is kept: whoever passes by those who wait moves it not.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::task::Waker;
+use std::time::Duration;
+
+use ashlar_block::Nanos;
+
+use super::depth::{Depth, Kind};
+
+/// For how long a command counts at least.
+pub(super) const EPOCH: Duration = Duration::from_millis(50);
+/// For how long a volume is in use after its last command.
+const IN_USE: Duration = Duration::from_secs(5);
+/// Who has waited for so long goes next, whatever his turn: hosts give up what takes too long.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+/// The largest command that is measured to protect such.
+const SMALL: u64 = 16 << 10;
+/// What a command costs beside its bytes, in bytes.
+pub(super) const COMMAND: u64 = 12 << 10;
+/// Parts of a byte that turns are reckoned in, at the weight 1.
+const TURN_SCALE: u64 = 1 << 10;
+/// Turns begin behind all times: those who have waited for too long stand before them.
+const TURNS_BEGIN: u128 = 1 << 64;
+
+/// A place in the order of turns.
+type Turn = u128;
+
+/// Bytes of commands in the store: of those that began in this epoch, and in the one before.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counted([u64; 2]);
+
+impl Counted {
+    pub(super) fn sum(self) -> u64 {
+        self.0[0] + self.0[1]
+    }
+
+    /// An epoch has ended: what began before it counts no longer.
+    fn age(&mut self) {
+        self.0 = [0, self.0[0]];
+    }
+
+    /// A command ends that began `ago` epochs before.
+    fn end(&mut self, cost: u64, ago: u64) {
+        if let Some(counted) = usize::try_from(ago).ok().and_then(|ago| self.0.get_mut(ago)) {
+            *counted -= cost;
+        }
+    }
+}
+
+/// A volume's part.
+pub(crate) struct VolumeShare {
+    number: u64,
+    pub(super) weight: Cell<u16>,
+    pub(super) in_store: Cell<Counted>,
+    /// The turn of its next command, unless others have come further.
+    next_turn: Cell<Turn>,
+    /// Where it stands among those that wait.
+    key: Cell<Turn>,
+    is_active: Cell<bool>,
+    used_at: Cell<Nanos>,
+    pub(super) queue: RefCell<VecDeque<Rc<Seat>>>,
+}
+
+/// A command that waits.
+pub(super) struct Seat {
+    pub(super) command: Command,
+    since: Nanos,
+    /// It was called, and has begun so.
+    pub(super) called: Cell<Option<Begun>>,
+    has_left: Cell<bool>,
+    pub(super) waker: RefCell<Option<Waker>>,
+}
+
+/// What is to be known of a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Command {
+    pub(super) cost: u64,
+    /// Its kind, if it is one that is measured.
+    kind: Option<Kind>,
+}
+
+impl Command {
+    pub(super) fn new(kind: Option<Kind>, bytes: u64) -> Self {
+        Command { cost: COMMAND + bytes, kind: kind.filter(|_| bytes <= SMALL) }
+    }
+}
+
+/// How a command has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Begun {
+    epoch: u64,
+    /// It is measured from then on.
+    pub(super) measured: Option<Nanos>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// Those in use. Few of a pool's are at a time.
+    active: Vec<Rc<VolumeShare>>,
+    active_weight: u64,
+    pub(super) in_store: Counted,
+    /// Volumes of which commands wait, by the turn of the first of them.
+    waiting: BTreeMap<(Turn, u64), Rc<VolumeShare>>,
+    /// The turn that has come, and the latest that any command has had.
+    turn: Turn,
+    latest: Turn,
+    pub(super) depth: Depth,
+    epoch: u64,
+    epoch_began: Nanos,
+    /// When the clock was last looked at.
+    now: Nanos,
+    next_number: u64,
+}
+
+impl VolumeShare {
+    /// Changes its weight, from the next command on.
+    pub(crate) fn set_weight(&self, weight: u16) {
+        self.weight.set(weight.max(1));
+    }
+
+    fn change_in_store(&self, change: impl FnOnce(&mut Counted)) {
+        let mut counted = self.in_store.get();
+        change(&mut counted);
+        self.in_store.set(counted);
+    }
+}
+
+impl State {
+    /// The part of one more volume.
+    pub(super) fn volume(&mut self, weight: u16) -> Rc<VolumeShare> {
+        self.next_number += 1;
+        Rc::new(VolumeShare {
+            number: self.next_number,
+            weight: Cell::new(weight),
+            in_store: Cell::default(),
+            next_turn: Cell::new(0),
+            key: Cell::new(0),
+            is_active: Cell::new(false),
+            used_at: Cell::new(Nanos(0)),
+            queue: RefCell::default(),
+        })
+    }
+
+    /// Whether several volumes are in use: only then the time matters.
+    pub(super) fn is_shared(&self) -> bool {
+        self.active.len() > 1
+    }
+
+    /// Notes that a volume is used.
+    pub(super) fn touch(&mut self, volume: &Rc<VolumeShare>) {
+        volume.used_at.set(self.now);
+        if !volume.is_active.replace(true) {
+            self.active_weight += u64::from(volume.weight.get());
+            self.active.push(volume.clone());
+        }
+    }
+
+    /// Takes the time. Ends the epoch once it has lasted: old commands count no longer, and volumes
+    /// that rest are not in use.
+    pub(super) fn look(&mut self, now: Nanos) {
+        self.now = now;
+        if now.since(self.epoch_began) < EPOCH {
+            return;
+        }
+        (self.epoch, self.epoch_began) = (self.epoch + 1, now);
+        self.in_store.age();
+        self.active.retain(|volume| {
+            volume.change_in_store(Counted::age);
+            let rests =
+                now.since(volume.used_at.get()) >= IN_USE && volume.queue.borrow().is_empty();
+            volume.is_active.set(!rests);
+            !rests
+        });
+        // Weights may have been changed.
+        self.active_weight = self.active.iter().map(|it| u64::from(it.weight.get())).sum();
+        self.depth.decide(now);
+        self.move_up_the_overdue();
+    }
+
+    /// Puts those before all others who have waited for too long.
+    fn move_up_the_overdue(&mut self) {
+        let is_overdue = |volume: &Rc<VolumeShare>| {
+            let queue = volume.queue.borrow();
+            queue.front().is_some_and(|seat| self.now.since(seat.since) >= WAIT_MAX)
+        };
+        let not_yet = self.waiting.range((TURNS_BEGIN, 0)..).map(|(_, volume)| volume);
+        let overdue: Vec<_> = not_yet.filter(|volume| is_overdue(volume)).cloned().collect();
+        for volume in overdue {
+            self.waiting.remove(&(volume.key.get(), volume.number));
+            self.wait_on(&volume);
+        }
+    }
+
+    /// The volume waits for the turn of its first command, if there is one.
+    fn wait_on(&mut self, volume: &Rc<VolumeShare>) {
+        let queue = volume.queue.borrow();
+        let Some(seat) = queue.front() else { return };
+        let is_overdue = self.now.since(seat.since) >= WAIT_MAX;
+        let turn = TURNS_BEGIN + volume.next_turn.get();
+        volume.key.set(if is_overdue { seat.since.0.into() } else { turn });
+        self.waiting.insert((volume.key.get(), volume.number), volume.clone());
+    }
+
+    /// Whether the volume's commands are within its part of the depth with one more, whose turn
+    /// this is.
+    fn is_within_part(&self, volume: &VolumeShare, cost: u64, turn: Turn) -> bool {
+        let own = volume.in_store.get().sum();
+        let weight = u64::from(volume.weight.get());
+        let depth = self.depth.bytes();
+        let part = depth * weight / self.active_weight.max(weight);
+        // One at a time is not too much, if it is its turn, where there are not a great many.
+        own + cost <= part
+            || own == 0 && turn <= self.turn && self.in_store.sum() < depth.saturating_mul(2)
+    }
+
+    /// Lets a command begin that comes now, or has it wait.
+    pub(super) fn begin_or_queue(
+        &mut self,
+        volume: &Rc<VolumeShare>,
+        command: Command,
+    ) -> Result<Begun, Rc<Seat>> {
+        let is_first = volume.queue.borrow().is_empty();
+        let turn = volume.next_turn.get().max(self.turn);
+        if is_first {
+            let nobody_waits = self.waiting.is_empty();
+            let is_within = self.is_within_part(volume, command.cost, turn);
+            let has_room = nobody_waits && self.in_store.sum() < self.depth.bytes();
+            if !self.is_shared() || has_room || is_within {
+                if nobody_waits {
+                    self.turn = self.turn.max(turn);
+                }
+                return Ok(self.begin(volume, command, turn, is_within && self.is_shared()));
+            }
+            volume.next_turn.set(turn);
+        }
+        let own = volume.in_store.get().sum();
+        let others_wait = self.waiting.len() > usize::from(!is_first);
+        self.depth.waits(is_first && own == 0 && turn <= self.turn, others_wait);
+        let seat = Rc::new(Seat {
+            command,
+            since: self.now,
+            called: Cell::default(),
+            has_left: Cell::default(),
+            waker: RefCell::default(),
+        });
+        volume.queue.borrow_mut().push_back(seat.clone());
+        if is_first {
+            self.wait_on(volume);
+        }
+        Err(seat)
+    }
+
+    fn begin(
+        &mut self,
+        volume: &VolumeShare,
+        command: Command,
+        turn: Turn,
+        is_protected: bool,
+    ) -> Begun {
+        let step = command.cost * TURN_SCALE / u64::from(volume.weight.get());
+        volume.next_turn.set(turn + Turn::from(step));
+        self.latest = self.latest.max(volume.next_turn.get());
+        self.in_store.0[0] += command.cost;
+        volume.change_in_store(|counted| counted.0[0] += command.cost);
+        let measured = (is_protected && command.kind.is_some()).then_some(self.now);
+        Begun { epoch: self.epoch, measured }
+    }
+
+    /// Lets the first of a volume's commands begin. Whether the order of turns is kept by it.
+    fn call_first(&mut self, volume: &Rc<VolumeShare>, in_order: bool) {
+        let Some(seat) = volume.queue.borrow_mut().pop_front() else { return };
+        self.waiting.remove(&(volume.key.get(), volume.number));
+        let turn = volume.next_turn.get();
+        if in_order && volume.key.get() >= TURNS_BEGIN {
+            self.turn = self.turn.max(turn);
+        }
+        let begun = self.begin(volume, seat.command, turn, false);
+        self.drop_those_who_left(volume);
+        self.wait_on(volume);
+        seat.called.set(Some(begun));
+        seat.waker.take().into_iter().for_each(Waker::wake);
+    }
+
+    fn drop_those_who_left(&self, volume: &VolumeShare) {
+        let mut queue = volume.queue.borrow_mut();
+        while queue.front().is_some_and(|seat| seat.has_left.get()) {
+            queue.pop_front();
+        }
+    }
+
+    /// The volume whose turn it is, and whether its command may begin.
+    fn next(&self) -> Option<(Rc<VolumeShare>, bool)> {
+        let volume = self.waiting.first_key_value()?.1.clone();
+        let cost = volume.queue.borrow().front()?.command.cost;
+        let has_room = !self.is_shared() || self.in_store.sum() < self.depth.bytes();
+        let may_begin = has_room || self.is_within_part(&volume, cost, volume.next_turn.get());
+        Some((volume, may_begin))
+    }
+
+    /// Lets commands begin as far as there is room.
+    pub(super) fn call(&mut self) {
+        while let Some((volume, true)) = self.next() {
+            self.call_first(&volume, true);
+        }
+    }
+
+    /// A command that waits gives up.
+    pub(super) fn leave(&mut self, volume: &Rc<VolumeShare>, seat: &Seat) {
+        seat.has_left.set(true);
+        self.drop_those_who_left(volume);
+        if volume.queue.borrow().is_empty() {
+            self.waiting.remove(&(volume.key.get(), volume.number));
+        }
+    }
+
+    /// A command has ended.
+    pub(super) fn ends(
+        &mut self,
+        volume: &Rc<VolumeShare>,
+        command: Command,
+        begun: Begun,
+        now: Option<Nanos>,
+    ) {
+        self.depth.ended(command.cost, self.in_store.sum());
+        if let (Some(kind), Some(began), Some(now)) = (command.kind, begun.measured, now) {
+            self.depth.took(kind, now.since(began), now);
+        }
+        let ago = self.epoch - begun.epoch;
+        self.in_store.end(command.cost, ago);
+        volume.change_in_store(|counted| counted.end(command.cost, ago));
+        if self.waiting.is_empty() {
+            if self.in_store.sum() == 0 {
+                // Nobody waited for anybody: nobody owes anything.
+                self.turn = self.latest;
+            }
+            return;
+        }
+        self.call();
+        let first = volume.queue.borrow().front().map(|seat| seat.command.cost);
+        let turn = volume.next_turn.get();
+        if first.is_some_and(|cost| self.is_within_part(volume, cost, turn)) {
+            self.call_first(volume, false);
+        }
+    }
+
+    /// Who stands before all others that wait.
+    pub(super) fn first_waker(&self) -> Option<Waker> {
+        let volume = self.waiting.first_key_value()?.1;
+        let queue = volume.queue.borrow();
+        queue.front().and_then(|seat| seat.waker.take())
+    }
+
+    #[cfg(test)]
+    pub(super) fn nobody_waits(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}

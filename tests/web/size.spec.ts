@@ -1,0 +1,35 @@
+import { DRIVES, HOSTS, JOBS, VOLUMES, atSize } from './size'
+import { expect, test } from './test'
+
+/** So many elements are laid out in no time; a page that draws all it has would have ten times as many. */
+const ELEMENTS_MAX = 3500
+
+test('an appliance of its size is shown whole, with no more drawn at a time than is looked at', async ({ open, daemon }) => {
+  test.setTimeout(180_000)
+  daemon.run('volume', 'create', 'tank/like', '--size', '64MiB')
+  const page = await open('admin', '#/settings')
+  await atSize(page, (path) => daemon.json(path))
+  await page.reload()
+  await expect(page.locator('[data-readout="Redundancy"]')).toContainText('1 of 2')
+  const at = async (hash: string, shown: string | RegExp) => {
+    await page.goto(`${daemon.url}/#/${hash}`)
+    await expect(page.getByRole('main')).toContainText(shown)
+    expect(await page.evaluate(() => document.querySelectorAll('*').length), hash).toBeLessThan(ELEMENTS_MAX)
+  }
+  await at('overview', "drive-12 of pool 'production' is failed")
+  await at('path', `connected${HOSTS}`)
+  await at('jobs', 'pool-0 erase of 30 drives')
+  await expect(page.getByRole('meter')).toHaveCount(JOBS)
+  await at('drives', 'too hot')
+  await expect(page.getByRole('row')).toHaveCount(DRIVES + 1)
+  await at('events', /1,?0\d\d events/)
+  await at('hosts', `${HOSTS} hosts are connected`)
+  await at('volumes', `${VOLUMES} volumes`)
+  await expect(page.getByRole('group', { name: 'Volumes' }).getByRole('row')).toHaveCount(101)
+  await page.getByRole('button', { name: 'Operations' }).click()
+  await page.getByLabel('Filter volumes').fill('vm-0777')
+  await page.getByRole('link', { name: 'production/vm-0777-database-primary' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('production/vm-0777-database-primary')
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  daemon.run('volume', 'delete', 'tank/like', '--yes')
+})
