@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test metrics-test web web-check web-types web-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test metrics-test book book-test pages web web-check web-types web-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -51,6 +51,7 @@ test: setup ## everything that has to pass: check, all tests, fuzzing, simulatio
 	@! [ -s $(FLAKY) ] || sed 's/^/FLAKY, by the last run: /' $(FLAKY)
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit-test
+	@$(MAKE) --no-print-directory book-test
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory simulate
 	@$(MAKE) --no-print-directory linux-test
@@ -101,6 +102,18 @@ api-test: program ## the API as others' tools meet it: its document, schemathesi
 metrics-test: program ## the metrics as a real Prometheus meets them, and the rules that come with them
 	@scripts/setup metrics
 	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/metrics/run
+
+book: ## docs/ as HTML, in target/book: every link in it leads somewhere
+	@scripts/setup book
+	scripts/book
+
+book-test: program ## every command of the book and of README.md, against a real daemon
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/book/run
+
+# A test of the program holds the pages to what it prints.
+pages: program ## the pages of docs/ that the program writes
+	for page in commands api-reference configuration metrics events; do \
+		$(BUILT)/$(TEST_PROFILE)/ashlar man --page $$page > docs/$$page.md || exit 1; done
 
 web: ## the dashboard, in web/dist: its sources checked, tested and built
 	scripts/web build

@@ -6,7 +6,10 @@ use crate::types::{Event, Happening};
 pub(crate) mod filter;
 pub(crate) mod kinds;
 
-pub use kinds::{EventKind, EventMeaning};
+pub use kinds::{
+    EventKind, EventMeaning, EventSubject, hint_of_drive_state, hint_of_pool_state,
+    severity_of_drive_state, severity_of_pool_state,
+};
 
 /// The log of events.
 pub type EventLog = Log<Event>;

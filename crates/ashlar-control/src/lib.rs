@@ -36,7 +36,10 @@ pub use access::{Accounts, Role, Vault, VaultError};
 pub use audit::AuditLog;
 pub use consent::{CONFIRM, Consent};
 pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};
-pub use events::{EventKind, EventLog, EventMeaning};
+pub use events::{
+    EventKind, EventLog, EventMeaning, EventSubject, hint_of_drive_state, hint_of_pool_state,
+    severity_of_drive_state, severity_of_pool_state,
+};
 pub use listen::{ListenError, Socket, SocketGroup, SocketPlace};
 pub use log::{Archive, Entry, FOLLOWERS_MAX, Keeping, Log, RECENT_MAX, Wanted};
 pub use metrics::{MetricMeaning, metrics};
@@ -45,7 +48,7 @@ pub use notifier::Notifier;
 pub use operation::Operation;
 pub use progress_text::{ProgressText, Span};
 pub use qos_api::QosApi;
-pub use routes::{API_ROOT, operations, router};
+pub use routes::{API_ROOT, openapi, operations, router};
 pub use secure::{Identity, IdentityError, OwnCertificate, fingerprint_of};
 pub use serve::{Network, NetworkFacts, SharedFacts, SharedIdentity, serve};
 pub use watch::Watcher;

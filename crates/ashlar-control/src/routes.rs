@@ -137,6 +137,11 @@ pub fn operations() -> Vec<Operation> {
     routes().into_iter().map(|route| route.operation).collect()
 }
 
+/// The OpenAPI document of them.
+pub fn openapi() -> serde_json::Value {
+    serde_json::to_value(document(&operations())).expect("a document is plain data")
+}
+
 /// The HTTP routes of `node_api`, which `watcher` watches, and to which those who come by the
 /// network are let in by `accounts`. Where they come to is said by `network`, and who is told of
 /// events by `notifier`.

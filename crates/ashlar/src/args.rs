@@ -160,11 +160,16 @@ network at https://HOST:PORT/metrics, with a token of the role viewer.")]
         page: bool,
     },
     /// Write the manual: a page for each command
-    #[command(after_help = "Example:\n  ashlar man /usr/local/share/man/man1")]
+    #[command(after_help = "Examples:
+  ashlar man /usr/local/share/man/man1
+  ashlar man --page events > docs/events.md")]
     Man {
         /// The directory that the pages go to
-        #[arg(value_name = "DIR")]
-        directory: PathBuf,
+        #[arg(value_name = "DIR", required_unless_present = "page")]
+        directory: Option<PathBuf>,
+        /// Print a page of the book's reference instead: the file of that name in docs/
+        #[arg(long, value_enum, value_name = "PAGE", conflicts_with = "directory")]
+        page: Option<Page>,
     },
     /// Print a completion script for a shell, which knows pools, volumes, drives and jobs, too
     #[command(after_help = "Example:\n  ashlar completions bash > /etc/bash_completion.d/ashlar")]
@@ -435,6 +440,21 @@ pub enum Switch {
     On,
     /// Hosts can write
     Off,
+}
+
+/// A page of the book's reference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Page {
+    /// Every command
+    Commands,
+    /// Every operation of the API
+    ApiReference,
+    /// Every key of the configuration file
+    Configuration,
+    /// Every metric
+    Metrics,
+    /// Every kind of event
+    Events,
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ use crate::args::{ClientCommand, Output, PoolCommand, ServerArguments, VolumeCom
 
 use client::Server;
 pub use client::{Client, Patience, Refused};
-pub use metrics::run as metrics;
+pub use metrics::{page as metrics_page, run as metrics};
 pub use settings::SETTINGS;
 pub use status::{NOT_WELL, NotWell};
 

@@ -6,7 +6,8 @@ use anyhow::Context;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::json;
 
-use crate::args::{ConfigCommand, Output, ServeArguments};
+use crate::args::{ConfigCommand, Output, Page, ServeArguments};
+use crate::manual;
 use crate::serve::{Config, keys};
 use crate::stdio::{print, print_line};
 
@@ -17,7 +18,7 @@ const COLUMNS: u16 = 80;
 pub fn run(command: &ConfigCommand, output: Output) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Example => Ok(print(keys::example())?),
-        ConfigCommand::Page => Ok(print(keys::markdown())?),
+        ConfigCommand::Page => manual::print_page(Page::Configuration),
         ConfigCommand::Check { file } => check(file, output),
         ConfigCommand::Keys => list(output),
     }

@@ -45,8 +45,10 @@ fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         Command::Serve(options) => serve::run(&options, socket),
         Command::Demo(options) => demo::run(&options, socket, arguments.output),
         Command::Config(command) => config::run(&command, arguments.output),
-        Command::Man { directory } => manual::write(&directory),
-        Command::Metrics { page } => cli::metrics(page, arguments.output),
+        Command::Man { page: Some(page), .. } => manual::print_page(page),
+        Command::Man { directory, .. } => manual::write(&directory.expect("clap asks for it")),
+        Command::Metrics { page: true } => manual::print_page(args::Page::Metrics),
+        Command::Metrics { .. } => cli::metrics(arguments.output),
         Command::Completions { shell } => {
             stdio::print(complete::script(shell))?;
             Ok(())

@@ -50,6 +50,7 @@ use crate::args::ServeArguments;
 use crate::logging::{self, Log};
 use api::Doors;
 pub use config::{Config, keys};
+pub use convert::state_words;
 use finder::Finder;
 use front::Front;
 use node_api::{Remembered, ServedNode};

@@ -76,8 +76,10 @@ pub struct Happening {
 }
 
 impl Happening {
-    /// One of which no more is known.
+    /// One of which no more is known. It is as bad as its kind may be: people choose by that what
+    /// they are told of.
     pub fn new(severity: Severity, kind: EventKind, message: impl Into<String>) -> Self {
+        debug_assert!(kind.severities().contains(&severity), "{kind:?} is no {severity:?}");
         let (hint, kind) = (kind.hint().map(str::to_owned), kind.word().to_owned());
         let message = printable(&message.into());
         Happening { severity, kind, message, hint, ..Happening::default() }

@@ -6,36 +6,38 @@ use super::tables;
 use crate::args::Output;
 use crate::stdio::print_line;
 
-/// Prints it, or as a page of the documentation.
+/// Prints it.
 ///
 /// # Errors
 /// Standard output takes no more.
-pub fn run(is_page: bool, output: Output) -> anyhow::Result<()> {
+pub fn run(output: Output) -> anyhow::Result<()> {
     let all = ashlar_control::metrics();
-    let text = match is_page {
-        true => page(&all),
-        false => output.text(&all, |all| tables::metrics(all))?,
-    };
-    Ok(print_line(text)?)
+    Ok(print_line(output.text(&all, |all| tables::metrics(all))?)?)
 }
 
-/// The page `docs/metrics.md`, whose tables a test holds to this.
-fn page(all: &[MetricMeaning]) -> String {
+/// The page `docs/metrics.md`.
+pub fn page() -> String {
+    let all = ashlar_control::metrics();
     let row = |metric: &MetricMeaning| {
         let labels: Vec<String> = metric.labels.iter().map(|it| format!("`{it}`")).collect();
         format!("| `{}` | {} | {} | {} |", metric.name, metric.kind, labels.join(", "), metric.help)
     };
     let rows: Vec<String> = all.iter().map(row).collect();
-    format!("{HEAD}\n\n| name | type | labels | is |\n|---|---|---|---|\n{}", rows.join("\n"))
+    format!("{HEAD}\n\n| name | type | labels | is |\n|---|---|---|---|\n{}\n", rows.join("\n"))
 }
 
 const HEAD: &str = "# Metrics
 
-`GET /metrics` has the figures of the appliance as OpenMetrics, for Prometheus and all that reads
-the same. They are read when somebody asks, and cost nothing in between. Who comes by the network
-shows a token of the role `viewer`:
+<!-- `ashlar man --page metrics` writes this page. -->
 
-    ashlar token create prometheus --role viewer > ashlar.token
+`GET /metrics` has the figures of the appliance, for Prometheus and all that reads the same: in its
+text format (0.0.4), or as OpenMetrics if `Accept` names `application/openmetrics-text`, as
+Prometheus does. They are read when somebody asks, and cost nothing in between. Who comes by the
+network shows a token of the role `viewer`:
+
+```console
+$ ashlar token create prometheus --role viewer > ashlar.token
+```
 
 `packaging/monitoring` (in the package: `/usr/share/doc/ashlar/monitoring`) has a configuration for
 Prometheus, rules that warn, each with what to do, and a dashboard for Grafana.

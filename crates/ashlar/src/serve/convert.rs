@@ -196,6 +196,13 @@ const POOL_STATES: [(&str, OfPool); 18] = [
 /// How each drive is of a pool that is not open.
 const UNKNOWN: &str = "unknown";
 
+/// The words for how pools are, and those for how drives are.
+pub fn state_words() -> (Vec<&'static str>, Vec<&'static str>) {
+    let pools = POOL_STATES.iter().map(|(word, _)| *word).chain(["opening", "unavailable"]);
+    let drives = DRIVE_STATES.iter().map(|(word, _)| *word).chain([UNKNOWN]);
+    (pools.collect(), drives.collect())
+}
+
 fn pool_states(report: &PoolReport, is_read_only: bool) -> Vec<String> {
     let look = PoolLook { report, is_read_only, is_degraded: report.status.is_degraded() };
     let said = POOL_STATES.iter().filter(|(_, holds)| holds(&look));

@@ -3,7 +3,7 @@ use crate::log::Entry;
 use crate::types::Happening;
 
 fn event(seq: u64, time: &str, pool: Option<&str>, severity: Severity) -> Event {
-    let happening = Happening::new(severity, EventKind::PoolOpened, "it");
+    let happening = Happening::new(severity, EventKind::PoolStateEntered, "it");
     let about = Happening { pool: pool.map(str::to_owned), ..happening };
     Event::new(seq, time.to_owned(), about)
 }
@@ -26,7 +26,10 @@ fn events_are_found_by_what_they_are_about_how_bad_and_when() {
     assert_eq!(found(EventQuery { severity: Severity::Warning, ..any() }), [2, 3]);
     assert_eq!(found(EventQuery { pool: text("tank"), ..any() }), [2]);
     assert!(found(EventQuery { kind: text("pool_closed,drive_hot"), ..any() }).is_empty());
-    assert_eq!(found(EventQuery { kind: text("pool_closed,pool_opened"), ..any() }), [1, 2, 3]);
+    assert_eq!(
+        found(EventQuery { kind: text("pool_closed,pool_state_entered"), ..any() }),
+        [1, 2, 3]
+    );
     let since = text("2026-01-01T00:00:01Z");
     assert_eq!(found(EventQuery { since: since.clone(), ..any() }), [2, 3]);
     assert_eq!(found(EventQuery { since, until: text("2026-01-02T00:00:00Z"), ..any() }), [2]);

@@ -10,7 +10,7 @@ mod document;
 mod limits;
 mod receivers;
 
-pub use document::{example, markdown};
+pub use document::{PAGE_COLUMNS, example, markdown, wrapped};
 
 /// A key of the configuration file.
 #[derive(Serialize, Debug)]

@@ -138,7 +138,7 @@ fn resolve_mail(table: MailTable) -> anyhow::Result<MailConfig> {
 
 fn wants(table: &str, severity: Option<Severity>, kinds: Vec<String>) -> anyhow::Result<Wants> {
     if let Some(unknown) = kinds.iter().find(|kind| EventKind::of_word(kind).is_none()) {
-        bail!("{table}.kinds: there is no kind '{unknown}' of events (docs/notifications.md)");
+        bail!("{table}.kinds: there is no kind '{unknown}' of events (docs/events.md)");
     }
     // Whoever names kinds wants those, however bad they are.
     let usual = if kinds.is_empty() { Severity::Warning } else { Severity::Info };

@@ -33,10 +33,7 @@ fn every_state_is_explained_to_operators_and_in_the_api() {
         });
         field.expect("it has states").rsplit("/// How it is:").next().expect("the last").to_owned()
     };
-    let of_pools: Vec<&str> =
-        POOL_STATES.iter().map(|(word, _)| *word).chain(["opening", "unavailable"]).collect();
-    let of_drives: Vec<&str> =
-        DRIVE_STATES.iter().map(|(word, _)| *word).chain([UNKNOWN]).collect();
+    let (of_pools, of_drives) = state_words();
     for (words, text, api) in
         [(of_pools, pools, list("Pool ")), (of_drives, drives, list("PoolDrive "))]
     {

@@ -2,9 +2,10 @@
 
 use super::{Key, Usual, all};
 
-/// Columns of the file, and of the page.
+/// Columns of the file.
 const FILE_COLUMNS: usize = 80;
-const PAGE_COLUMNS: usize = 100;
+/// Columns of a page of the reference.
+pub const PAGE_COLUMNS: usize = 100;
 
 const FILE_HEAD: &str = "\
 # The configuration of Ashlar.
@@ -17,15 +18,15 @@ const FILE_HEAD: &str = "\
 const PAGE_HEAD: &str = "\
 # Configuration
 
-<!-- `ashlar config page` writes this page. -->
+<!-- `ashlar man --page configuration` writes this page. -->
 
 `ashlar serve --config FILE` reads a file in TOML. The package has it at `/etc/ashlar/ashlar.toml`.
 Every key may be left out. Options of the command line go before the file.
 
-```
-ashlar config example        # the file with every key, commented out
-ashlar config check FILE     # whether a file is good, as a daemon would read it
-ashlar config keys           # this page as a table, or with --output json for programs
+```console
+$ ashlar config example > ashlar.toml    # the file with every key, commented out
+$ ashlar config check ashlar.toml        # whether a file is good, as a daemon would read it
+$ ashlar config keys                     # this page as a table, or with --output json for programs
 ```
 
 At a SIGHUP (`systemctl reload ashlar`) a daemon reads its file again. It takes some keys at once,
@@ -109,7 +110,7 @@ fn parts(key: &Key) -> (Option<&'static str>, &'static str) {
 }
 
 /// Lines of at most so many columns, broken between words.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

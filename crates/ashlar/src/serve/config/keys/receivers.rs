@@ -53,7 +53,7 @@ pub(super) const RECEIVERS: &[Key] = &[
     },
     Key {
         name: "webhook.kinds",
-        meaning: "Only events of these kinds are sent. docs/notifications.md lists all.",
+        meaning: "Only events of these kinds are sent. docs/events.md lists all.",
         default: Usual::Value("[]"),
         range: "a list of kinds; [] is all",
         example: "[\"drive_state\", \"pool_state_entered\"]",

@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use super::*;
 use crate::args::ServeArguments;
@@ -94,13 +93,4 @@ fn the_file_to_begin_with_is_good_as_it_is_and_with_every_key_in_it() {
         text.lines().map(|line| if is_key(line) { &line[1..] } else { line }).collect();
     assert_eq!(every.iter().filter(|line| line.contains(" = ")).count(), all().count());
     resolve(&every.join("\n")).unwrap();
-}
-
-#[test]
-fn the_page_in_docs_is_what_the_list_makes() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
-    assert!(
-        fs::read_to_string(page).unwrap_or_default() == markdown(),
-        "`ashlar config page > docs/configuration.md` makes them the same"
-    );
 }

@@ -1,0 +1,2 @@
+# No daemon: the demonstration is one.
+# shellcheck shell=bash
