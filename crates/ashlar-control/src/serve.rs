@@ -42,8 +42,8 @@ const HANDSHAKE_WAIT: Duration = Duration::from_secs(10);
 /// The head of a request, at most.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Connections that one address may begin at once, and how often one more: each costs a handshake.
-const ARRIVALS_MAX: u32 = 128;
-const ARRIVAL_INTERVAL: Duration = Duration::from_millis(50);
+const ARRIVALS_MAX: u32 = 256;
+const ARRIVAL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long is waited after an error that may last, as where no file can be opened.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
 

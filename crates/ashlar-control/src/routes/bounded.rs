@@ -15,8 +15,8 @@ use crate::error::{ApiError, ErrorCode};
 
 /// Answers that one address may have at once, and how often one more: the dashboard is some tens of
 /// files, and many people may come by one address.
-const ANSWERS_MAX: u32 = 512;
-const ANSWER_INTERVAL: Duration = Duration::from_millis(20);
+const ANSWERS_MAX: u32 = 1024;
+const ANSWER_INTERVAL: Duration = Duration::from_millis(10);
 
 /// An answer has it if it was given to somebody who is known.
 #[derive(Clone, Copy)]
