@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ashlar_load::initiator::Namespace;
 use bytes::Bytes;
+use rustix::process::Signal;
 
 use crate::full_disk::connected;
 use crate::support::Place;
@@ -46,6 +47,11 @@ fn policies_are_made_changed_given_to_volumes_and_outlive_the_daemon() {
     assert!(place.refused(&["qos", "create", "tank", "none"]).contains("something else"));
     assert!(place.refused(&["qos", "set", "tank", "gold", "--iops", "3"]).contains("too low"));
     assert_eq!(volume(&place)["source"], "none");
+    let uuid = place.json(&["pool", "show", "tank"])["uuid"].clone();
+    let gold = place.json(&["qos", "show", uuid.as_str().unwrap(), "gold"]);
+    assert_eq!((&gold["name"], &gold["pool"]), (&"gold".into(), &"tank".into()));
+    assert!(place.refused(&["qos", "list", "lake"]).contains("no pool 'lake'"));
+    assert!(place.refused(&["qos", "show", "lake", "gold"]).contains("no pool 'lake'"));
     place.ok(&["qos", "default", "tank", "bronze"]);
     let by_default = volume(&place);
     assert_eq!((&by_default["policy"], &by_default["source"]), (&"bronze".into(), &"pool".into()));
@@ -58,7 +64,7 @@ fn policies_are_made_changed_given_to_volumes_and_outlive_the_daemon() {
     assert!(place.refused(&["qos", "delete", "tank", "gold"]).contains("v0"));
     assert!(place.refused(&["qos", "delete", "tank", "bronze"]).contains("default"));
     assert!(place.refused(&["volume", "set", "tank/v0", "--qos", "silver"]).contains("silver"));
-    daemon.terminate();
+    daemon.end_by(Signal::KILL);
     let daemon = place.start();
     place.wait_until_opened();
     let gold = volume(&place);
@@ -119,5 +125,28 @@ fn commands_that_wait_end_with_their_connection_and_hold_up_no_other() {
     // Another one is held to the limit, and to nothing that the first one has left behind.
     let took = connected(&place, |namespace| write(namespace, 10, 2));
     assert!(took < Duration::from_secs(10), "{took:?}");
+    daemon.terminate();
+}
+
+#[test]
+fn commands_that_wait_for_the_limits_of_a_volume_are_told_at_once_that_it_is_deleted() {
+    let place = Place::new();
+    let daemon = place.start();
+    with_volume(&place);
+    place.ok(&["qos", "limit", "tank/v0", "--read-iops", "10"]);
+    let (took, failed) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            place.wait_until("commands wait", |_| volume(&place)["throttled"] == true);
+            place.ok(&["volume", "delete", "tank/v0", "--yes"]);
+        });
+        connected(&place, |namespace| async move {
+            let began = Instant::now();
+            let reads = (0..1000).map(|at| namespace.read(at, 1));
+            let answers = futures_util::future::join_all(reads).await;
+            (began.elapsed(), answers.iter().filter(|answer| answer.is_err()).count())
+        })
+    });
+    // At the limit they would take 100 seconds.
+    assert!(took < Duration::from_secs(18) && failed > 500, "{took:?}, {failed} failed");
     daemon.terminate();
 }
