@@ -62,7 +62,8 @@ pub struct Held {
 pub struct Weighed {
     /// What they do.
     pub load: String,
-    /// What the second has moved beside the first, for which their weights say [`Weighed::expected`].
+    /// What the second has moved beside the first; for that their weights say
+    /// [`Weighed::expected`].
     pub ratio: f64,
     /// The one weight beside the other.
     pub expected: f64,
