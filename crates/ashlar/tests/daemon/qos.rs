@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use ashlar_load::initiator::Namespace;
 use bytes::Bytes;
-use rustix::process::Signal;
 
 use crate::full_disk::connected;
 use crate::support::Place;
@@ -64,7 +63,7 @@ fn policies_are_made_changed_given_to_volumes_and_outlive_the_daemon() {
     assert!(place.refused(&["qos", "delete", "tank", "gold"]).contains("v0"));
     assert!(place.refused(&["qos", "delete", "tank", "bronze"]).contains("default"));
     assert!(place.refused(&["volume", "set", "tank/v0", "--qos", "silver"]).contains("silver"));
-    daemon.end_by(Signal::KILL);
+    daemon.kill();
     let daemon = place.start();
     place.wait_until_opened();
     let gold = volume(&place);
