@@ -30,7 +30,7 @@ pub use device::{Device, DeviceError, DeviceOp, Durability};
 pub use ids::{DriveId, DriveUuid, Lba, PoolUuid, VolumeId, VolumeUuid};
 pub use memory::{MemoryDevice, NullDevice};
 pub use name::{InvalidName, NAME_BYTES_MAX, check_name, is_uuid};
-pub use notify::{FairMutex, Notify, wait_for};
+pub use notify::{Notify, wait_for};
 pub use units::{ByteSize, ParseByteSizeError};
 pub use words::{counted, counted_are, printable};
 pub use world::{Clock, Nanos, Rng, Spawn, World, XorShift, within};

@@ -1,8 +1,7 @@
 //! Waiting until something has changed: one waker for each task that waits, gone when that stops
 //! waiting.
 
-/// Who waits for a `FairMutex` gets it in the order in which they came.
-pub use tokio::sync::{Mutex as FairMutex, Notify};
+pub use tokio::sync::Notify;
 
 /// What `ready` gives, once it gives something. It is asked at once, and again each time that
 /// `changed` notifies those who wait: so whoever makes it ready notifies afterwards, on whatever
