@@ -38,6 +38,8 @@ const RARE_PER_SECOND: u32 = 20;
 /// The weights of two volumes that want more than there is, and of one that reads beside them.
 const WEIGHTS: [u16; 2] = [100, 300];
 const BYSTANDER_WEIGHT: u16 = 1;
+/// Reactors, where the connections of a volume come to some that its pool does not live on.
+const REACTORS: usize = 2;
 /// How long it is measured in each round, alone and beside the noisy one.
 const ROUND: Duration = Duration::from_secs(5);
 /// How long the noisy one goes before the quiet one begins.
@@ -91,8 +93,8 @@ pub struct Neighbour {
 pub struct Report {
     /// Limits.
     pub held: Vec<Held>,
-    /// Weights.
-    pub weighed: Weighed,
+    /// Weights, where all is done by one reactor, and where connections come to several.
+    pub weighed: Vec<Weighed>,
     /// Neighbours: one that is held to a limit, and one that is not.
     pub neighbours: Vec<Neighbour>,
 }
@@ -102,19 +104,13 @@ pub struct Report {
 /// # Errors
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
-    let progress = Progress::new("qos", 6);
-    let daemon = Daemon::start(&settings.program, &["--reactors", "1"].map(str::to_owned))?;
-    let drives = memory_drives(1 << 30);
-    daemon.create_pool(PoolPlan { name: POOL, level: "5", drives, chunk_bytes: None })?;
-    let [limited, quiet, noisy] = ["limited", "quiet", "noisy"].map(|name| {
-        let server = daemon.create_volume(POOL, name, ByteSize(VOLUME_BYTES))?;
-        let filled = server.clone();
-        ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
-            fill(&filled, Content::Incompressible).await
-        })??;
-        anyhow::Ok(server)
-    });
-    let (limited, quiet, noisy) = (limited?, quiet?, noisy?);
+    let progress = Progress::new("qos", 7);
+    let across = {
+        progress.begin("weights across reactors");
+        let (daemon, [one, quiet, other]) = start_daemon(settings, REACTORS)?;
+        weigh(&daemon, REACTORS, [&one, &other], &quiet)?
+    };
+    let (daemon, [limited, quiet, noisy]) = start_daemon(settings, 1)?;
     let mut held = Vec::new();
     for load in [load(Direction::Read, 4 << 10), load(Direction::Write, 64 << 10)] {
         progress.begin(&table::load_name(&load));
@@ -126,9 +122,26 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     }
     progress.begin("weights");
     daemon.limit(POOL, "limited", no_limits())?;
-    let weighed = weigh(&daemon, [&limited, &noisy], &quiet)?;
+    let weighed = vec![weigh(&daemon, 1, [&limited, &noisy], &quiet)?, across];
     let neighbours = neighbours(&daemon, &progress, &quiet, &noisy)?;
     Ok(Report { held, weighed, neighbours })
+}
+
+/// A daemon with a pool of three volumes that are written to.
+fn start_daemon(settings: &Settings, reactors: usize) -> anyhow::Result<(Daemon, [Server; 3])> {
+    let options = ["--reactors".to_owned(), reactors.to_string()];
+    let daemon = Daemon::start(&settings.program, &options)?;
+    let drives = memory_drives(1 << 30);
+    daemon.create_pool(PoolPlan { name: POOL, level: "5", drives, chunk_bytes: None })?;
+    let [limited, quiet, noisy] = ["limited", "quiet", "noisy"].map(|name| {
+        let server = daemon.create_volume(POOL, name, ByteSize(VOLUME_BYTES))?;
+        let filled = server.clone();
+        ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+            fill(&filled, Content::Incompressible).await
+        })??;
+        anyhow::Ok(server)
+    });
+    Ok((daemon, [limited?, quiet?, noisy?]))
 }
 
 /// One that is held to a limit, and one that is not, beside a volume that is used all the time and
@@ -157,7 +170,12 @@ fn neighbours(
 
 /// Has two volumes want more than there is, beside one of the least weight that reads one block
 /// after the other.
-fn weigh(daemon: &Daemon, two: [&Server; 2], bystander: &Server) -> anyhow::Result<Weighed> {
+fn weigh(
+    daemon: &Daemon,
+    reactors: usize,
+    two: [&Server; 2],
+    bystander: &Server,
+) -> anyhow::Result<Weighed> {
     let all = [("limited", WEIGHTS[0]), ("noisy", WEIGHTS[1]), ("quiet", BYSTANDER_WEIGHT)];
     all.iter().try_for_each(|(volume, weight)| daemon.weigh(POOL, volume, *weight))?;
     let load = Load { warm_up: WARM_UP, duration: 2 * ROUND, ..noisy_load() };
@@ -167,7 +185,7 @@ fn weigh(daemon: &Daemon, two: [&Server; 2], bystander: &Server) -> anyhow::Resu
     let [one, other, _] = running.map(end);
     all.iter().try_for_each(|(volume, _)| daemon.weigh(POOL, volume, WEIGHTS[0]))?;
     Ok(Weighed {
-        load: format!("{}, beside a reader of weight 1", table::load_name(&load)),
+        load: format!("{}, {reactors} reactors, beside a reader", table::load_name(&load)),
         ratio: other?.bytes_per_second / one?.bytes_per_second,
         expected: f64::from(WEIGHTS[1]) / f64::from(WEIGHTS[0]),
     })
@@ -294,11 +312,13 @@ impl Figures for Report {
             ]);
         }
         let mut weighed = table::of("WEIGHTS", &["BY WEIGHT", "MEASURED"]);
-        weighed.add_row([
-            self.weighed.load.clone(),
-            format!("1:{:.2}", self.weighed.expected),
-            format!("1:{:.2}", self.weighed.ratio),
-        ]);
+        for it in &self.weighed {
+            weighed.add_row([
+                it.load.clone(),
+                format!("1:{:.2}", it.expected),
+                format!("1:{:.2}", it.ratio),
+            ]);
+        }
         let mut neighbours =
             table::of("NEIGHBOUR", &["READS/S", "MB/S", "ALONE µS", "BESIDE µS", "P99"]);
         for it in &self.neighbours {
@@ -325,13 +345,14 @@ impl Figures for Report {
                 Verdict::new(Target::QOS_SECOND, it.limit.as_str(), off(it.worst_second)),
             ]
         });
-        let weighed = &self.weighed;
-        let distance = off(weighed.ratio / weighed.expected);
-        let weighed = Verdict::new(Target::QOS_WEIGHTS, weighed.load.as_str(), distance);
+        let weighed = self.weighed.iter().map(|it| {
+            let distance = off(it.ratio / it.expected);
+            Verdict::new(Target::QOS_WEIGHTS, it.load.as_str(), distance)
+        });
         let neighbours = self
             .neighbours
             .iter()
             .map(|it| Verdict::of_ratio(Target::QOS_NEIGHBOUR, it.noise.clone(), it.p99));
-        held.chain([weighed]).chain(neighbours).collect()
+        held.chain(weighed).chain(neighbours).collect()
     }
 }

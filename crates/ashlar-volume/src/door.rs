@@ -271,6 +271,25 @@ pub trait VolumeIo: Clone + 'static {
         std::future::ready(())
     }
 
+    /// Whether a command has to wait for its turn among those of other volumes before it takes
+    /// memory or data of its host. Others wait for it, if at all, once they are called.
+    fn needs_turn(&self, kind: OpKind, bytes: u64) -> bool {
+        let _ = (kind, bytes);
+        false
+    }
+
+    /// Returns once the turn of a command has come. It is that of the next command that is called
+    /// on this, not on a clone. Whoever drops this has waited for nothing.
+    fn take_turn(&self, kind: OpKind, bytes: u64) -> impl Future<Output = ()> {
+        let _ = (kind, bytes);
+        std::future::ready(())
+    }
+
+    /// Hands over the turn that has come, to the same volume as it was looked up anew.
+    fn hand_turn_to(&self, now: &Self) {
+        let _ = now;
+    }
+
     /// The bytes at `offset`; what was never written or is deallocated reads as zeros. Memory:
     /// none, but what it returns is a buffer of its blocks.
     fn read(&self, offset: u64, bytes: usize) -> impl Future<Output = Result<AlignedBuf, IoError>>;

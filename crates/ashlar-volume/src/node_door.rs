@@ -7,27 +7,26 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ashlar_block::latency::{Histogram, Meter, OpKind};
-use ashlar_block::{AlignedBuf, Cause, IoError, Nanos, VolumeUuid, World};
-use bytes::Bytes;
+use ashlar_block::latency::{Histogram, OpKind};
+use ashlar_block::{Cause, IoError, VolumeUuid};
 
 use crate::dispatcher::Dispatcher;
 use crate::door::{
     Door, FormatRequest, HealthFigures, HostNqn, NamespaceInfo, Nsid, SANITIZE_WHOLE,
-    SanitizeState, SubsystemInfo, VolumeIo,
+    SanitizeState, SubsystemInfo,
 };
 use crate::drive_provider::DriveProvider;
-use crate::fuse::PoolWorld;
 use crate::node::activity::{latency_of, reset};
-use crate::qos::gate::Gate;
-use crate::reactor_pools::{PoolVolume, ReactorPools};
-use crate::store_volume::{StoreVolume, WeakVolume};
+use crate::reactor_pools::ReactorPools;
 use crate::table::{Place, Row};
+
+mod volume;
+
+pub use volume::NodeVolume;
 
 /// All volumes of a node, as one reactor reaches them.
 pub struct NodeDoor<B: DriveProvider, C: Dispatcher<B>> {
@@ -69,37 +68,6 @@ impl<B: DriveProvider, C: Dispatcher<B>> Namespace<B, C> {
     }
 }
 
-/// A volume of a node: here, or behind a message.
-pub struct NodeVolume<B: DriveProvider, C: Dispatcher<B>> {
-    reach: Reach<B, C>,
-    /// What there is of it at this reactor.
-    local: Rc<Local<B::World>>,
-}
-
-/// Who counts what hosts do with a volume by connections of a reactor, and who waits there.
-struct Local<W> {
-    meter: Rc<Meter>,
-    gate: Rc<Gate<W>>,
-}
-
-enum Reach<B: DriveProvider, C: Dispatcher<B>> {
-    Here(WeakVolume<PoolWorld<B::World>>),
-    There(C, Place),
-    /// Its pool is being opened anew, or it is about to leave the table.
-    Nowhere,
-}
-
-impl<B: DriveProvider, C: Dispatcher<B>> Clone for NodeVolume<B, C> {
-    fn clone(&self) -> Self {
-        let reach = match &self.reach {
-            Reach::Here(volume) => Reach::Here(volume.clone()),
-            Reach::There(dispatcher, place) => Reach::There(dispatcher.clone(), *place),
-            Reach::Nowhere => Reach::Nowhere,
-        };
-        NodeVolume { reach, local: self.local.clone() }
-    }
-}
-
 impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
     /// The door on `home`'s reactor.
     pub fn new(home: Rc<ReactorPools<B>>, dispatcher: C) -> Self {
@@ -122,15 +90,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeDoor<B, C> {
     }
 
     fn namespace(&self, row: &Row) -> Namespace<B, C> {
-        let (home, dispatcher) = (&self.inner.home, &self.inner.dispatcher);
-        let reach = if row.place.home == home.index() {
-            home.volume(row.place).map_or(Reach::Nowhere, |volume| Reach::Here(volume.downgrade()))
-        } else {
-            Reach::There(dispatcher.clone(), row.place)
-        };
+        let volume = NodeVolume::new(&self.inner.home, &self.inner.dispatcher, row);
         let (info, used_bytes) = (RefCell::new(row.info.clone()), row.used_bytes.clone());
-        let (meter, gate) = (home.meter(row.info.uuid), home.gate(row.info.uuid, &row.throttle));
-        let volume = NodeVolume { reach, local: Rc::new(Local { meter, gate }) };
         Namespace { info, used_bytes, place: row.place, volume }
     }
 
@@ -291,94 +252,5 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
     ) -> Result<(), IoError> {
         let (place, host) = (self.place(host, nsid)?, host.clone());
         self.at_home(place, move |home| home.set_write_protected(place, host, protected)).await
-    }
-}
-
-impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
-    /// Has `work` done on the volume where it lives. One that is in the table and not there is not
-    /// ready: its pool is being opened anew, or the table is about to say that it is gone.
-    async fn on<M, F, T>(&self, work: M) -> Result<T, IoError>
-    where
-        M: FnOnce(PoolVolume<B>) -> F + Send + 'static,
-        F: Future<Output = Result<T, IoError>> + 'static,
-        T: Send + 'static,
-    {
-        let (dispatcher, place) = match &self.reach {
-            Reach::Here(volume) => {
-                return done_on(volume.upgrade().ok_or(Cause::NotReady)?, work).await;
-            }
-            Reach::There(dispatcher, place) => (dispatcher, *place),
-            Reach::Nowhere => return Err(Cause::NotReady.into()),
-        };
-        let make = move |home: Rc<ReactorPools<B>>| async move {
-            match home.volume(place) {
-                Some(volume) => done_on(volume, work).await,
-                None => Err(Cause::NotReady.into()),
-            }
-        };
-        dispatcher.call(place.home, make).await.map_err(|_| Cause::NotReady)?
-    }
-}
-
-/// Has `work` done on a volume that lives here, under its pool's fuse.
-async fn done_on<W, M, F, T>(volume: StoreVolume<PoolWorld<W>>, work: M) -> Result<T, IoError>
-where
-    W: World,
-    M: FnOnce(StoreVolume<PoolWorld<W>>) -> F,
-    F: Future<Output = Result<T, IoError>>,
-{
-    let fuse = volume.store().world().fuse().clone();
-    fuse.guard(work(volume)).await?
-}
-
-impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
-    fn meter(&self) -> Option<&Rc<Meter>> {
-        Some(&self.local.meter)
-    }
-
-    fn try_admit(&self, kind: OpKind, bytes: u64) -> bool {
-        self.local.gate.try_pass(kind, bytes)
-    }
-
-    async fn admit(&self, kind: OpKind, bytes: u64, since: Nanos) {
-        self.local.gate.pass(kind, bytes, since).await;
-    }
-
-    async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {
-        self.on(move |volume| async move { volume.read(offset, bytes).await }).await
-    }
-
-    async fn write(&self, offset: u64, data: Bytes) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.write(offset, data).await }).await
-    }
-
-    async fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.write_zeroes(offset, bytes).await }).await
-    }
-
-    async fn deallocate(&self, range: Range<u64>) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.deallocate(range).await }).await
-    }
-
-    async fn compare(&self, offset: u64, expected: Bytes) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.compare(offset, expected).await }).await
-    }
-
-    async fn compare_and_write(
-        &self,
-        offset: u64,
-        expected: Bytes,
-        data: Bytes,
-    ) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.compare_and_write(offset, expected, data).await })
-            .await
-    }
-
-    async fn verify(&self, offset: u64, bytes: u64) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.verify(offset, bytes).await }).await
-    }
-
-    async fn flush(&self) -> Result<(), IoError> {
-        self.on(move |volume| async move { volume.flush().await }).await
     }
 }

@@ -18,7 +18,7 @@ pub(crate) mod gate;
 mod policy;
 mod rate;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub(crate) mod throttle;
 
 pub use codec::PoolPolicies;

@@ -42,6 +42,7 @@ mod rejoin;
 mod reports;
 mod room;
 mod stopped;
+mod turns;
 mod volumes;
 mod watch;
 
@@ -52,6 +53,7 @@ pub use opening::{Opening, OpeningStage};
 pub use plan::{DrivePlan, PoolPlan};
 pub use qos::{PoliciesReport, PolicyReport, QosChoice};
 pub use stopped::StoppedPool;
+pub(crate) use turns::{TurnKey, Turns};
 pub use volumes::{NewVolume, check_volume_size};
 
 /// The store of a pool that is open on this machine.
@@ -76,6 +78,9 @@ pub struct ReactorPools<B: DriveProvider> {
     meters: RefCell<BTreeMap<VolumeUuid, Rc<Meter>>>,
     /// Who of them waits for the limits of a volume.
     gates: RefCell<BTreeMap<VolumeUuid, Rc<Gate<B::World>>>>,
+    /// Turns that commands of other reactors have asked for.
+    turns: Turns<PoolWorld<B::World>>,
+    turns_asked: Cell<u64>,
     /// Drives that are being erased, and the last ones that were.
     erases: Rc<RefCell<Erases>>,
     /// Hears of pools that a fault in Ashlar itself has stopped.
@@ -150,6 +155,8 @@ impl<B: DriveProvider> ReactorPools<B> {
             pools: Rc::default(),
             meters: RefCell::default(),
             gates: RefCell::default(),
+            turns: Turns::default(),
+            turns_asked: Cell::new(0),
             erases: Rc::default(),
             told: Rc::new(told),
         })
@@ -162,6 +169,18 @@ impl<B: DriveProvider> ReactorPools<B> {
 
     pub(crate) fn table(&self) -> &Arc<Table> {
         &self.table
+    }
+
+    /// Turns that commands of other reactors have asked for.
+    pub(crate) fn turns(&self) -> &Turns<PoolWorld<B::World>> {
+        &self.turns
+    }
+
+    /// A name for a turn that a command of this reactor asks for elsewhere.
+    pub(crate) fn next_turn(&self) -> TurnKey {
+        let number = self.turns_asked.get();
+        self.turns_asked.set(number + 1);
+        TurnKey { from: self.index, number }
     }
 
     fn pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {
@@ -402,6 +421,7 @@ impl<B: DriveProvider> OpenPool<B> {
             place,
             used_bytes: open.used_bytes.clone(),
             throttle: open.throttle.clone(),
+            is_shared: self.fair.is_shared().clone(),
         }
     }
 

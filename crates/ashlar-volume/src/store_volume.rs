@@ -13,7 +13,7 @@ use futures_util::lock::Mutex;
 use crate::attributes::Attributes;
 use crate::door::VolumeIo;
 use crate::gate::Gate;
-use crate::qos::fair::{FairShare, InStore, VolumeShare};
+use crate::qos::fair::{FairShare, Turn, VolumeShare};
 use crate::ranges::{Mode, Ranges};
 
 mod erasing;
@@ -27,11 +27,13 @@ const VERIFY_BYTES: u64 = 1 << 20;
 /// A volume on the reactor that its pool lives on. Clones are the same volume.
 pub struct StoreVolume<W: World> {
     core: Rc<Core<W>>,
+    /// The turn that the next command has had already. Clones have none.
+    turn: Cell<Option<Turn<W>>>,
 }
 
 impl<W: World> Clone for StoreVolume<W> {
     fn clone(&self) -> Self {
-        StoreVolume { core: self.core.clone() }
+        Self::of(self.core.clone())
     }
 }
 
@@ -49,7 +51,7 @@ impl<W: World> Clone for WeakVolume<W> {
 impl<W: World> WeakVolume<W> {
     /// The volume, if its pool is open.
     pub fn upgrade(&self) -> Option<StoreVolume<W>> {
-        self.core.upgrade().map(|core| StoreVolume { core })
+        self.core.upgrade().map(StoreVolume::of)
     }
 }
 
@@ -134,6 +136,10 @@ impl Span {
 }
 
 impl<W: World> StoreVolume<W> {
+    fn of(core: Rc<Core<W>>) -> Self {
+        StoreVolume { core, turn: Cell::default() }
+    }
+
     /// The volume `id` of `store`, which has `blocks` blocks and takes turns with no other.
     pub fn new(store: Store<W>, id: VolumeId, blocks: u64, attributes: Attributes) -> Self {
         let fair = FairShare::new(store.world().clone());
@@ -162,7 +168,7 @@ impl<W: World> StoreVolume<W> {
             attributes: RefCell::new(attributes),
             changing_attributes: Mutex::default(),
         };
-        let volume = StoreVolume { core: Rc::new(core) };
+        let volume = Self::of(Rc::new(core));
         volume.refuse_if_being_erased();
         volume
     }
@@ -201,9 +207,18 @@ impl<W: World> StoreVolume<W> {
         self.core.share.set_weight(weight);
     }
 
-    /// Waits for the turn of a command for so many bytes.
-    async fn turn(&self, kind: OpKind, bytes: u64) -> InStore<'_, W> {
-        self.core.fair.enter(&self.core.share, kind, bytes).await
+    /// Waits for the turn of a command for so many bytes, unless it has had it.
+    pub(crate) async fn turn(&self, kind: OpKind, bytes: u64) -> Turn<W> {
+        match self.turn.take().filter(|turn| turn.is_of(&self.core.share)) {
+            Some(turn) => turn,
+            None => self.core.fair.enter(&self.core.share, kind, bytes).await,
+        }
+    }
+
+    /// The same, for a command that has had its turn, if it has.
+    pub(crate) fn in_turn(self, turn: Option<Turn<W>>) -> Self {
+        self.turn.set(turn);
+        self
     }
 
     /// Bytes that the store writes as one.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ashlar_block::{Notify, PoolUuid, VolumeId, wait_for};
@@ -42,6 +42,8 @@ pub(crate) struct Row {
     pub used_bytes: Arc<AtomicU64>,
     /// What it is limited to.
     pub throttle: Arc<Throttle>,
+    /// Whether its pool has several volumes in use, so that commands wait for their turn.
+    pub is_shared: Arc<AtomicBool>,
 }
 
 pub(crate) type Rows = BTreeMap<Nsid, Row>;

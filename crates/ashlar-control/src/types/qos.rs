@@ -113,8 +113,9 @@ pub struct ChangePolicy {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChooseDefaultPolicy {
-    /// Its name. Null, or not there: none is.
-    #[serde(default)]
+    /// Its name. Null: none is.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true)]
     pub policy: Option<String>,
 }
 

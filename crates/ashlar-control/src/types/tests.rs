@@ -200,3 +200,10 @@ fn what_is_unknown_is_null_and_not_left_out() {
     let zeros: Vec<_> = zeros.into_iter().filter(|(_, value)| value.is_number()).collect();
     assert!(zeros.is_empty(), "of a pool of which nothing is known: {zeros:?}");
 }
+
+#[test]
+fn a_default_is_taken_away_by_null_and_not_by_saying_nothing() {
+    let parse = |text| serde_json::from_str::<ChooseDefaultPolicy>(text);
+    assert_eq!(parse(r#"{"policy":null}"#).expect("it is said").policy, None);
+    parse("{}").expect_err("it is left out");
+}

@@ -67,6 +67,7 @@ async fn run<D: Door>(
     for kind in [OpKind::Read, OpKind::Write] {
         queue.admit(compare, &opened.volume, kind, length.into()).await.map_err(Failed::First)?;
     }
+    queue.take_turn(&opened.volume, OpKind::Write, length.into()).await.map_err(Failed::First)?;
     let _held = queue.wire.reserve(needed).await.map_err(Failed::First)?;
     let expected = fetch_into_held(compare, length).await.map_err(Failed::First)?;
     let data = fetch_into_held(write, length).await.map_err(Failed::Second)?;

@@ -233,7 +233,7 @@ impl<D: Door> IoQueue<D> {
         let length = length_of(&opened.bytes);
         ticket.measure(kind, &opened.volume, length);
         let needed = needed(&opened.bytes);
-        let has_waited = self.admit(ticket, &opened.volume, kind, length).await?;
+        let has_waited = self.admit_in_turn(ticket, &opened.volume, kind, length).await?;
         let held = match self.wire.memory.try_take(needed) {
             _ if needed == 0 => None,
             Some(held) => Some(held),
@@ -262,7 +262,7 @@ impl<D: Door> IoQueue<D> {
         let needed = needed(&opened.bytes, bytes_to_come(ticket.sqe(), length)?);
         // What has no kind reads what is there.
         let kind = kind.unwrap_or(OpKind::Read);
-        let has_waited = self.admit(ticket, &opened.volume, kind, length.into()).await?;
+        let has_waited = self.admit_in_turn(ticket, &opened.volume, kind, length.into()).await?;
         let held = self.wire.reserve(needed).await?;
         let data = fetch_into_held(ticket, length).await?;
         // Late data of an ended connection are never applied.

@@ -1,4 +1,5 @@
-//! Volumes whose limits are spent: commands wait with nothing taken, and hold up none of others.
+//! Volumes whose limits are spent, or whose turn has not come: commands wait with nothing taken, and
+//! hold up none of others.
 
 use std::time::Duration;
 
@@ -118,4 +119,51 @@ fn a_command_whose_volume_has_changed_while_it_waited_for_limits_is_not_done() {
     rig.volume.limit(false);
     let (answer, _) = io.finish(&[1; 4096]);
     assert_eq!(answer.status().code(), Status::LBA_OUT_OF_RANGE.code());
+}
+
+#[test]
+fn commands_whose_turn_has_not_come_take_no_memory_and_end_with_their_connection() {
+    let mut rig = waiting_for(NEVER);
+    rig.door.add(Nsid(2), MemoryVolumeOptions::new(VOLUME_BYTES));
+    let (admin, mut io) = rig.host();
+    rig.volume.hold_turns(true);
+    // More than the connection may have in memory.
+    for _ in 0..6 {
+        send(&mut io, 1, read(0, 256), 1 << 20);
+        send(&mut io, 1, write(0, 256), 1 << 20);
+    }
+    let pair = [(IoCommand::Compare(BlockRange { start: 0, count: 1 }), Fuse::First)];
+    for (command, fuse) in pair.into_iter().chain([(write(0, 1), Fuse::Second)]) {
+        let mut sqe = command.to_sqe(io.cid(), 1);
+        sqe.sgl = SglDescriptor::in_capsule(4096);
+        sqe.set_fuse(fuse);
+        io.send_command(sqe, &[0; 4096]);
+    }
+    eventually("all wait", || rig.volume.held_count() == 13);
+    let of_other = send(&mut io, 2, read(0, 256), 1 << 20);
+    assert_eq!(io.finish(&[]).0.cid.get(), of_other);
+    drop((admin, io));
+    eventually("nobody waits", || rig.volume.held_count() == 0);
+    eventually("the host is gone", || rig.target.connected_hosts().is_empty());
+    rig.shutdown();
+}
+
+#[test]
+fn commands_whose_turn_comes_are_done_and_those_of_a_volume_that_has_changed_are_not() {
+    let rig = waiting_for(NEVER);
+    let (_admin, mut io) = rig.host();
+    rig.volume.hold_turns(true);
+    let written = send(&mut io, 1, write(0, 1), 4096);
+    let late = send(&mut io, 1, write(100, 1), 4096);
+    eventually("both wait", || rig.volume.held_count() == 2);
+    rig.door.change(Nsid(1), |info| info.size_bytes = 64 << 10).expect("it is there");
+    rig.volume.hold_turns(false);
+    for _ in 0..2 {
+        let (answer, _) = io.finish(&[1; 4096]);
+        let expected =
+            if answer.cid.get() == late { Status::LBA_OUT_OF_RANGE } else { Status::SUCCESS };
+        assert!(answer.cid.get() == late || answer.cid.get() == written);
+        assert_eq!(answer.status().code(), expected.code());
+    }
+    assert_eq!(io.read(0, 1), (Status::SUCCESS, vec![1; 4096]));
 }

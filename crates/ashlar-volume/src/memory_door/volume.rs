@@ -32,6 +32,8 @@ struct State {
     waiting: usize,
     /// Nothing of a host may begin.
     limited: bool,
+    /// Nobody's turn comes.
+    turns_held: bool,
 }
 
 /// An operation that waits, until dropped.
@@ -94,7 +96,7 @@ impl MemoryVolume {
     }
 
     /// Operations that wait because of [`MemoryVolume::hold`], and commands because of
-    /// [`MemoryVolume::limit`].
+    /// [`MemoryVolume::limit`] or [`MemoryVolume::hold_turns`].
     pub fn held_count(&self) -> usize {
         self.state().waiting
     }
@@ -103,6 +105,13 @@ impl MemoryVolume {
     /// ones.
     pub fn limit(&self, limited: bool) {
         self.state().limited = limited;
+        self.shared.released.notify_waiters();
+    }
+
+    /// Has commands of hosts wait for their turn, as where volumes want more than their pool can
+    /// do, or lets all that wait and all later ones have theirs.
+    pub fn hold_turns(&self, held: bool) {
+        self.state().turns_held = held;
         self.shared.released.notify_waiters();
     }
 
@@ -191,6 +200,15 @@ impl VolumeIo for MemoryVolume {
     async fn admit(&self, _: OpKind, _: u64, _: Nanos) {
         let _waiting = Waiting::new(self);
         wait_for(&self.shared.released, || (!self.state().limited).then_some(())).await;
+    }
+
+    fn needs_turn(&self, _: OpKind, _: u64) -> bool {
+        self.state().turns_held
+    }
+
+    async fn take_turn(&self, _: OpKind, _: u64) {
+        let _waiting = Waiting::new(self);
+        wait_for(&self.shared.released, || (!self.state().turns_held).then_some(())).await;
     }
 
     async fn read(&self, offset: u64, bytes: usize) -> Result<AlignedBuf, IoError> {

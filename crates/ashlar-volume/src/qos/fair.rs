@@ -9,11 +9,16 @@
 //! for [`EPOCH`] and up to as long again. So it keeps nobody from what can be done meanwhile. One
 //! of those who wait looks at the time for all of them.
 //!
+//! A command of many bytes takes its turn before it takes memory and before its host is asked for
+//! its data: so turns are kept as well where receiving these is what takes the time.
+//!
 //! One pool's, on the reactor that it lives on.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
 use ashlar_block::latency::OpKind;
@@ -37,14 +42,23 @@ pub(crate) struct FairShare<C> {
     until_look: Cell<u32>,
     /// One of those who wait looks at the time.
     has_watch: Cell<bool>,
+    /// Several of the volumes are in use, as other reactors see it.
+    is_shared: Arc<AtomicBool>,
 }
 
-/// A command that the store has, until dropped.
-pub(crate) struct InStore<'a, C: Clock> {
-    share: &'a FairShare<C>,
-    volume: &'a Rc<VolumeShare>,
+/// A command whose turn has come: it counts until dropped.
+pub(crate) struct Turn<C: Clock> {
+    share: Rc<FairShare<C>>,
+    volume: Rc<VolumeShare>,
     command: Command,
     begun: Begun,
+}
+
+impl<C: Clock> Turn<C> {
+    /// Whether it is one of that volume.
+    pub(crate) fn is_of(&self, volume: &Rc<VolumeShare>) -> bool {
+        Rc::ptr_eq(&self.volume, volume)
+    }
 }
 
 impl<C: Clock> FairShare<C> {
@@ -55,7 +69,20 @@ impl<C: Clock> FairShare<C> {
             state: RefCell::default(),
             until_look: Cell::new(0),
             has_watch: Cell::new(false),
+            is_shared: Arc::default(),
         })
+    }
+
+    /// Whether several of the volumes are in use: commands have to wait for their turn only then.
+    /// Other reactors may look.
+    pub(crate) fn is_shared(&self) -> &Arc<AtomicBool> {
+        &self.is_shared
+    }
+
+    fn tell_whether_shared(&self, state: &State) {
+        if self.is_shared.load(Ordering::Relaxed) != state.is_shared() {
+            self.is_shared.store(state.is_shared(), Ordering::Relaxed);
+        }
     }
 
     /// The part of one more volume.
@@ -65,27 +92,27 @@ impl<C: Clock> FairShare<C> {
 
     /// Returns when a command for so many bytes of a volume may begin. It ends when the result is
     /// dropped.
-    pub(crate) async fn enter<'a>(
-        &'a self,
-        volume: &'a Rc<VolumeShare>,
+    pub(crate) async fn enter(
+        self: &Rc<Self>,
+        volume: &Rc<VolumeShare>,
         kind: OpKind,
         bytes: u64,
-    ) -> InStore<'a, C> {
+    ) -> Turn<C> {
         let kind = match kind {
             OpKind::Read => Some(Kind::Read),
             OpKind::Write => Some(Kind::Write),
             OpKind::Trim => None,
         };
         let command = Command::new(kind, bytes);
-        let in_store = |begun| InStore { share: self, volume, command, begun };
+        let turn = |begun| Turn { share: self.clone(), volume: volume.clone(), command, begun };
         let seat = match self.begin_or_queue(volume, command) {
-            Ok(begun) => return in_store(begun),
+            Ok(begun) => return turn(begun),
             Err(seat) => seat,
         };
         let mut waits = Waits { share: self, volume, seat, is_over: false };
         let begun = waits.until_called().await;
         waits.is_over = true;
-        in_store(begun)
+        turn(begun)
     }
 
     fn begin_or_queue(
@@ -103,12 +130,14 @@ impl<C: Clock> FairShare<C> {
         } else {
             self.until_look.set(left - 1);
         }
+        self.tell_whether_shared(&state);
         state.begin_or_queue(volume, command)
     }
 
     fn look(&self) {
         let mut state = self.state.borrow_mut();
         state.look(self.clock.now());
+        self.tell_whether_shared(&state);
         state.call();
     }
 
@@ -187,9 +216,9 @@ impl<C: Clock> Drop for Waits<'_, C> {
     }
 }
 
-impl<C: Clock> Drop for InStore<'_, C> {
+impl<C: Clock> Drop for Turn<C> {
     fn drop(&mut self) {
-        self.share.ends(self.volume, self.command, self.begun);
+        self.share.ends(&self.volume, self.command, self.begun);
     }
 }
 

@@ -16,7 +16,7 @@ use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
 
 #[derive(Clone, Default)]
-pub(super) struct TestClock {
+pub(crate) struct TestClock {
     now: Rc<Cell<u64>>,
     /// Who sleeps, by the end of that.
     sleeping: Rc<RefCell<BTreeMap<(u64, u64), Waker>>>,
@@ -25,7 +25,7 @@ pub(super) struct TestClock {
 
 impl TestClock {
     /// How many sleep.
-    pub(super) fn sleeping_count(&self) -> usize {
+    pub(crate) fn sleeping_count(&self) -> usize {
         self.sleeping.borrow().len()
     }
 }
@@ -78,27 +78,27 @@ impl Wake for Woken {
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 #[derive(Default)]
-pub(super) struct Tasks {
-    pub(super) clock: TestClock,
+pub(crate) struct Tasks {
+    pub(crate) clock: TestClock,
     tasks: FuturesUnordered<Abortable<Task>>,
     handles: Vec<AbortHandle>,
 }
 
 impl Tasks {
-    pub(super) fn spawn(&mut self, task: impl Future<Output = ()> + 'static) {
+    pub(crate) fn spawn(&mut self, task: impl Future<Output = ()> + 'static) {
         let (handle, registration) = AbortHandle::new_pair();
         self.handles.push(handle);
         self.tasks.push(Abortable::new(Box::pin(task), registration));
     }
 
     /// Drops the `index`th of the tasks that were spawned.
-    pub(super) fn drop_task(&mut self, index: usize) {
+    pub(crate) fn drop_task(&mut self, index: usize) {
         self.handles.remove(index).abort();
         self.run();
     }
 
     /// Runs all until each waits or has ended.
-    pub(super) fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         let woken = Arc::<Woken>::default();
         let waker = Waker::from(woken.clone());
         let mut cx = Context::from_waker(&waker);
@@ -113,7 +113,7 @@ impl Tasks {
     }
 
     /// Runs them until that time has come.
-    pub(super) fn run_until(&mut self, end: Nanos) {
+    pub(crate) fn run_until(&mut self, end: Nanos) {
         loop {
             self.run();
             let mut sleeping = self.clock.sleeping.borrow_mut();

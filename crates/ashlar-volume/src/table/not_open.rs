@@ -33,8 +33,9 @@ impl Table {
                 }
                 let info = NamespaceInfo { is_ready: false, generation, ..info };
                 let place = Place { home: NOT_THERE, pool, volume };
-                let (used_bytes, throttle) = Default::default();
-                inner.rows_mut().insert(nsid, Row { info, place, used_bytes, throttle });
+                let (used_bytes, throttle, is_shared) = Default::default();
+                let row = Row { info, place, used_bytes, throttle, is_shared };
+                inner.rows_mut().insert(nsid, row);
                 inner.unseen.remove(&nsid);
                 inner.nsid_high = inner.nsid_high.max(nsid.0);
             }

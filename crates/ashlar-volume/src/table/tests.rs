@@ -61,7 +61,13 @@ fn row_of(nsid: u32, pool: u8, host: &str) -> Row {
         access: Arc::new(AccessList::Allow([host].into_iter().collect())),
     };
     let place = Place { home: ReactorIndex(0), pool: PoolUuid([pool; 16]), volume: VolumeId(nsid) };
-    Row { info, place, used_bytes: Arc::default(), throttle: Arc::default() }
+    Row {
+        info,
+        place,
+        used_bytes: Arc::default(),
+        throttle: Arc::default(),
+        is_shared: Arc::default(),
+    }
 }
 
 #[test]

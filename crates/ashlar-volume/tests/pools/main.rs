@@ -10,3 +10,4 @@ mod rejoin;
 mod slow_drive;
 mod stopped;
 mod support;
+mod turns;

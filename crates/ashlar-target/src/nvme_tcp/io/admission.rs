@@ -1,4 +1,4 @@
-//! The wait for what a volume is limited to.
+//! The wait for what a volume is limited to, and for the turn of its commands.
 //!
 //! A command waits before it takes memory and before its host is asked for data: so the commands of
 //! a volume that is limited keep nothing from those of others. What came in its capsule was set
@@ -27,6 +27,38 @@ use crate::nvme_tcp::ticket::{Stop, Ticket};
 const SENT_BACK_MAX: u8 = 3;
 
 impl<D: Door> IoQueue<D> {
+    /// The same as [`IoQueue::admit`], and then its turn has come among those of other volumes.
+    #[inline]
+    pub(super) async fn admit_in_turn(
+        &self,
+        ticket: &Ticket,
+        volume: &D::Volume,
+        kind: OpKind,
+        bytes: u64,
+    ) -> Result<bool, Stop> {
+        let has_waited = self.admit(ticket, volume, kind, bytes).await?;
+        Ok(self.take_turn(volume, kind, bytes).await? || has_waited)
+    }
+
+    /// Returns once the turn of a command has come: whether it may have waited for that. Abandons
+    /// the command if the connection ends first.
+    #[inline]
+    pub(in crate::nvme_tcp) async fn take_turn(
+        &self,
+        volume: &D::Volume,
+        kind: OpKind,
+        bytes: u64,
+    ) -> Result<bool, Stop> {
+        if !volume.needs_turn(kind, bytes) {
+            return Ok(false);
+        }
+        let turn = Box::pin(volume.take_turn(kind, bytes));
+        match select(pin!(self.wire.life.stop.wait()), turn).await {
+            Either::Left(_) => Err(Stop::Abandon),
+            Either::Right(_) => Ok(true),
+        }
+    }
+
     /// Returns once a command for so many bytes of `volume` may begin: whether it has waited. Then
     /// the namespace may be another one by now. Abandons the command if the connection ends first.
     #[inline]

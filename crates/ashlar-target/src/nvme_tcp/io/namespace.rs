@@ -6,7 +6,7 @@ use std::pin::pin;
 use ashlar_block::Cause;
 use ashlar_nvme::status::{ErrorLocation, Rejection, Status};
 use ashlar_reactor::timeout;
-use ashlar_volume::{Door, NamespaceInfo, Nsid};
+use ashlar_volume::{Door, NamespaceInfo, Nsid, VolumeIo};
 use futures_util::future::{Either, select};
 
 use super::IoQueue;
@@ -71,13 +71,14 @@ impl<D: Door> Opened<D> {
         Opened { volume, bytes, is_ready: geometry.is_ready }
     }
 
-    /// The same as it is now, after a wait: the namespace may be another one, or have other blocks,
+    /// The same as it is now, after a wait, with the turn that has come: the namespace may be another one, or have other blocks,
     /// for which the command was not meant.
     pub(in crate::nvme_tcp) fn again(
         self,
         open: impl Fn() -> Result<Self, Rejection>,
     ) -> Result<Self, Rejection> {
         let now = open()?;
+        self.volume.hand_turn_to(&now.volume);
         if now.bytes == self.bytes { Ok(now) } else { Err(Status::INVALID_FIELD.into()) }
     }
 }

@@ -6,6 +6,10 @@
 //! the pool does less than a quarter of what it can do. Where only one volume wants more, and
 //! nobody is to be protected from it, it grows whatever the pool does.
 //!
+//! Where several volumes want more than there is, turns are kept only as far as commands wait for
+//! them: what all of them have outstanding must not fit. So a lesser depth is tried once in a while,
+//! and kept unless the pool does less for it.
+//!
 //! What commands take where others hold nothing up is the least that they took of late. To know it
 //! the depth falls once in a while ([`PROBE`]), and grows again if that was for nothing.
 
@@ -32,6 +36,17 @@ const PROBE: Duration = Duration::from_secs(10);
 /// then stays where it was.
 const WORTH_PERCENT: u64 = 105;
 const STAY: Duration = Duration::from_secs(5);
+
+/// How long after a lesser depth that was not kept the next is tried: twice as long each time, up
+/// to [`PROBE`], for one window says little where the pool is not always as fast.
+const AGAIN: Duration = Duration::from_millis(500);
+/// What the pool does at least for a lesser depth to be kept that was tried, in hundredths of what
+/// it did before.
+const KEPT_PERCENT: u64 = 95;
+
+/// A volume has much in the store if it has more than this part of all that is there, and than the
+/// first depth.
+const MUCH_DIVISOR: u64 = 8;
 
 /// How much longer than the least of late a command may take, in hundredths of it; and how many of
 /// a hundred may take longer than that.
@@ -122,6 +137,14 @@ pub(super) enum Kind {
     Write,
 }
 
+/// A depth that is tried.
+struct Trial {
+    is_growth: bool,
+    /// The depth and the rate before it.
+    bytes: u64,
+    rate: u64,
+}
+
 /// The depth of one pool.
 pub(super) struct Depth {
     bytes: u64,
@@ -131,9 +154,12 @@ pub(super) struct Depth {
     last_fall: Nanos,
     /// The last window began with a fall.
     has_fallen: bool,
-    /// It began with a growth: the depth and the rate before that.
-    tried: Option<(u64, u64)>,
+    /// What it began with, unless that was to stay whatever the pool does.
+    tried: Option<Trial>,
+    /// It does not grow before, and no lesser one is tried before.
     stays_until: Nanos,
+    no_less_until: Nanos,
+    no_less_for: Duration,
     /// Of this window: what has ended, the most that there was at a time, commands that had to
     /// wait, those of them whose volume had nothing in the store although it was its turn, and
     /// whether several volumes waited at a time.
@@ -142,6 +168,8 @@ pub(super) struct Depth {
     waited: u64,
     starved: u64,
     several: bool,
+    /// Several volumes had much in the store at a time.
+    is_shared: bool,
     /// The most that ended in a second, of late.
     best_rate: u64,
 }
@@ -157,11 +185,14 @@ impl Default for Depth {
             has_fallen: false,
             tried: None,
             stays_until: Nanos(0),
+            no_less_until: Nanos(0),
+            no_less_for: Duration::ZERO,
             ended: 0,
             peak: 0,
             waited: 0,
             starved: 0,
             several: false,
+            is_shared: false,
             best_rate: 0,
         }
     }
@@ -183,6 +214,12 @@ impl Depth {
     pub(super) fn ended(&mut self, cost: u64, in_store: u64) {
         self.ended += cost;
         self.peak = self.peak.max(in_store);
+    }
+
+    /// A command begins: of `in_store` that there are its volume has `own`.
+    pub(super) fn begins(&mut self, own: u64, in_store: u64) {
+        let little = (in_store / MUCH_DIVISOR).max(FIRST);
+        self.is_shared |= own > little && in_store - own > little;
     }
 
     /// A command has to wait: whether its volume has nothing in the store although it is its turn,
@@ -207,37 +244,50 @@ impl Depth {
         }
         let rate = (u128::from(self.ended) * 1_000_000_000 / elapsed.as_nanos().max(1)) as u64;
         self.best_rate = rate.max(self.best_rate - self.best_rate / 1000);
-        self.look_at_growth(rate, now);
+        self.judge_trial(rate, now);
         let may_fall = !is_quiet && !is_starved && rate >= self.best_rate / RATE_DIVISOR;
         let has_many = self.waited > 0 || self.peak > FIRST;
-        if may_fall && has_many && self.is_to_fall(verdicts, now) {
+        let is_to_fall = may_fall && has_many && self.is_to_fall(verdicts, now);
+        self.has_fallen = is_to_fall;
+        if is_to_fall {
             self.bytes = (self.bytes.min(self.peak) / 2).max(LEAST);
-            (self.last_fall, self.has_fallen) = (now, true);
+            self.last_fall = now;
+        } else if (self.several || self.is_shared) && !is_starved && now >= self.no_less_until {
+            let bytes = self.bytes.min(self.peak).max(LEAST);
+            self.tried = Some(Trial { is_growth: false, bytes, rate });
+            self.bytes = (bytes / 2).max(LEAST);
         } else {
-            self.has_fallen = false;
-            self.grow(rate, is_quiet || is_starved, now);
+            self.grow(rate, is_starved, is_quiet, now);
         }
         (self.ended, self.peak, self.waited, self.starved) = (0, 0, 0, 0);
-        (self.several, self.window_began) = (false, now);
+        (self.several, self.is_shared, self.window_began) = (false, false, now);
     }
 
-    /// Takes a growth back for which the pool does no more.
-    fn look_at_growth(&mut self, rate: u64, now: Nanos) {
-        let Some((bytes, before)) = self.tried.take() else { return };
-        if rate * 100 < before * WORTH_PERCENT {
+    /// Takes a growth back for which the pool does no more, and a fall for which it does less.
+    fn judge_trial(&mut self, rate: u64, now: Nanos) {
+        let Some(Trial { is_growth, bytes, rate: before }) = self.tried.take() else { return };
+        let after = |pause: Duration| Nanos(now.0 + pause.as_nanos() as u64);
+        if is_growth && rate * 100 < before * WORTH_PERCENT {
             self.bytes = self.bytes.min(bytes);
-            self.stays_until = Nanos(now.0 + STAY.as_nanos() as u64);
+            self.stays_until = after(STAY);
+        }
+        if !is_growth && rate * 100 < before * KEPT_PERCENT {
+            self.bytes = self.bytes.max(bytes);
+            self.no_less_for = (self.no_less_for * 2).clamp(AGAIN, PROBE);
+            self.no_less_until = after(self.no_less_for);
+        } else if !is_growth {
+            self.no_less_for = Duration::ZERO;
         }
     }
 
-    fn grow(&mut self, rate: u64, by_all: bool, now: Nanos) {
+    fn grow(&mut self, rate: u64, is_starved: bool, is_quiet: bool, now: Nanos) {
         // One alone wants more, and nobody is to be protected from it.
-        let is_free = by_all && !self.several;
+        let is_free = (is_starved || is_quiet) && !self.several;
         if self.waited == 0 || !is_free && now < self.stays_until {
             return;
         }
-        self.tried = (!is_free).then_some((self.bytes, rate));
-        let growth = if by_all { self.bytes } else { self.bytes / 4 };
+        self.tried = (!is_free).then_some(Trial { is_growth: true, bytes: self.bytes, rate });
+        let growth = if is_free || is_starved { self.bytes } else { self.bytes / 4 };
         self.bytes = (self.bytes + growth).min(MOST);
     }
 

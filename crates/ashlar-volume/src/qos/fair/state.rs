@@ -271,6 +271,7 @@ impl State {
         self.latest = self.latest.max(volume.next_turn.get());
         self.in_store.0[0] += command.cost;
         volume.change_in_store(|counted| counted.0[0] += command.cost);
+        self.depth.begins(volume.in_store.get().sum(), self.in_store.sum());
         let measured = (is_protected && command.kind.is_some()).then_some(self.now);
         Begun { epoch: self.epoch, measured }
     }

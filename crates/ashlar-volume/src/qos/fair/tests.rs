@@ -16,6 +16,9 @@ enum Store {
     Serial(Rc<Cell<u64>>),
     /// Eight drives, each of which needs 2 µs for 4 KiB, and 70 µs until what is read is there.
     Drives(Rc<[Cell<u64>; 8]>, Rc<Cell<usize>>),
+    /// As `Serial`, once the data are there, for which it waits 400 µs; and for 100 ms at a time it
+    /// is faster or slower by up to a seventh.
+    Uneven(Rc<Cell<u64>>),
 }
 
 impl Store {
@@ -31,6 +34,12 @@ impl Store {
     fn begin(&self, bytes: u64, now: u64) -> u64 {
         let (free_at, takes, delay) = match self {
             Store::Serial(free_at) => (&**free_at, COMMAND + bytes, 0),
+            Store::Uneven(free_at) => {
+                let (there, percent) =
+                    (now + 400_000, 86 + XorShift::new(now / 100_000_000 + 1).below(29));
+                free_at.set(free_at.get().max(there) + (COMMAND + bytes) * percent / 100);
+                return free_at.get();
+            }
             Store::Drives(drives, next) => {
                 next.set((next.get() * 5 + 3) % drives.len());
                 (&drives[next.get()], bytes / 2, 70_000)
@@ -120,11 +129,15 @@ impl Bench {
 
     /// What volumes of these weights and loads do in half a second, in bytes.
     fn shares(volumes: &[(u16, Load)]) -> Vec<f64> {
-        let mut bench = Bench::new(Store::serial());
-        let done: Vec<Done> = volumes.iter().map(|it| bench.volume(it.0, it.1)).collect();
-        bench.run_for(SECOND / 10);
+        Self::new(Store::serial()).shares_after(SECOND / 10, SECOND / 2, volumes)
+    }
+
+    /// The same in so long, after they have begun so long before.
+    fn shares_after(mut self, before: u64, nanos: u64, volumes: &[(u16, Load)]) -> Vec<f64> {
+        let done: Vec<Done> = volumes.iter().map(|it| self.volume(it.0, it.1)).collect();
+        self.run_for(before);
         done.iter().for_each(Done::forget);
-        bench.run_for(SECOND / 2);
+        self.run_for(nanos);
         done.iter().map(|done| done.bytes.get() as f64).collect()
     }
 }
@@ -167,6 +180,33 @@ fn weights_hold_however_far_they_are_from_each_other() {
     let done = Bench::shares(&volumes);
     let part = done[8] / done.iter().sum::<f64>();
     assert!((0.5..0.6).contains(&part), "{part}");
+}
+
+#[test]
+fn weights_hold_where_data_are_long_in_coming_and_the_store_is_not_always_as_fast() {
+    for reads in [4 * KIB, 64 * KIB] {
+        let mut bench = Bench::new(Store::Uneven(Rc::default()));
+        // One alone has more and more there, beside one that is used now and then.
+        bench.volume(100, all_the_time(64 * KIB, 128));
+        let rarely = Load { bytes: 256 * KIB, outstanding: 1, pause: Duration::from_millis(100) };
+        bench.volume(100, rarely);
+        bench.run_for(8 * SECOND);
+        (0..129).for_each(|_| bench.tasks.drop_task(0));
+        let done = bench.shares_after(
+            2 * SECOND,
+            10 * SECOND,
+            &[
+                (100, all_the_time(64 * KIB, 64)),
+                (300, all_the_time(64 * KIB, 64)),
+                (1, all_the_time(reads, 1)),
+            ],
+        );
+        let ratio = done[1] / done[0];
+        assert!((2.7..3.3).contains(&ratio), "{ratio}");
+        // It is kept busy: a MiB of costs takes a millisecond.
+        let all = done[0] + done[1];
+        assert!(all > 10.0 * 0.75 * f64::from(1 << 30) * 64.0 / 76.0, "{all}");
+    }
 }
 
 #[test]
@@ -266,6 +306,19 @@ fn drives_that_do_much_at_a_time_are_kept_busy_beside_a_volume_that_is_protected
     let ((alone, _), (beside, noisy)) = (p99_of(false), p99_of(true));
     assert!(beside < alone * 3 / 2, "{beside} instead of {alone} ns");
     assert!(noisy > 4 << 30, "{noisy} bytes per second");
+}
+
+#[test]
+fn drives_that_do_much_at_a_time_are_kept_busy_by_volumes_that_take_turns() {
+    let load = all_the_time(64 * KIB, 256);
+    let bench = Bench::new(Store::drives());
+    let done = bench.shares_after(5 * SECOND, 10 * SECOND, &[(100, load), (300, load)]);
+    // A drive does two bytes in a nanosecond.
+    let most = (8 * 2 * 10 * SECOND) as f64;
+    let part = (done[0] + done[1]) / most;
+    assert!(part > 0.75, "{part}");
+    let ratio = done[1] / done[0];
+    assert!((2.7..3.3).contains(&ratio), "{ratio}");
 }
 
 #[test]

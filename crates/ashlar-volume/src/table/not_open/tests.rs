@@ -44,6 +44,7 @@ fn row(pool: PoolUuid, nsid: u32, size_bytes: u64) -> Row {
         place: Place { home: ReactorIndex(1), pool, volume },
         used_bytes: Default::default(),
         throttle: Default::default(),
+        is_shared: Default::default(),
     }
 }
 
