@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test package package-test api-test metrics-test book book-test pages web web-check web-types web-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test test-all package package-test api-test metrics-test book book-test pages web web-check web-types web-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -47,7 +47,7 @@ run: build ## serve a demonstration pool from DATA, and measure it
 
 # One after the other: each of them uses every processor.
 # What passed only when it ran again is told first: it is mended before anything else.
-test: setup ## everything that has to pass: check, all tests, fuzzing, simulation, the Linux client
+test: setup ## what holds a change back: check, all tests, fuzzing, simulation, the Linux client
 	@! [ -s $(FLAKY) ] || sed 's/^/FLAKY, by the last run: /' $(FLAKY)
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory unit-test
@@ -56,6 +56,15 @@ test: setup ## everything that has to pass: check, all tests, fuzzing, simulatio
 	@$(MAKE) --no-print-directory simulate
 	@$(MAKE) --no-print-directory linux-test
 	@echo "All tests have passed."
+
+# These need what `test` does not: Python packages, Prometheus, Node with a Chromium, a clean Debian.
+test-all: ## test, and then api-test, metrics-test, web-test and package-test
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory api-test
+	@$(MAKE) --no-print-directory metrics-test
+	@$(MAKE) --no-print-directory web-test
+	@$(MAKE) --no-print-directory package-test
+	@echo "All tests have passed, and those that need other programs."
 
 check: ## formatting, lints, dependencies, walls, lengths, mutants' patches, documentation
 	$(CARGO) fmt --all --check
