@@ -314,3 +314,38 @@ fn what_cannot_be_read_of_the_log_or_of_a_receivers_place_mutes_no_receiver() {
     assert_eq!(events(&place, "events_dropped").len(), 1);
     daemon.terminate();
 }
+
+/// A webhook's directory was left, and with it the whole state directory.
+#[test]
+fn a_purge_of_the_package_knows_all_that_the_daemon_leaves_in_its_state_directory() {
+    const POSTRM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/debian/postrm");
+    let script = fs::read_to_string(POSTRM).expect("it is there");
+    let removals = script.lines().filter_map(|line| line.trim().strip_prefix("rm -"));
+    let names: Vec<&str> = removals.flat_map(str::split_whitespace).collect();
+    let is_removed = |entry: &str| {
+        names.iter().any(|name| match name.strip_suffix('*') {
+            Some(begin) => entry.starts_with(begin),
+            None => entry == *name,
+        })
+    };
+    let place = Place::new();
+    let server = Server::start(&[TAKES]);
+    let configuration = webhook(&place, "ops", &server.url(), "'change'");
+    let daemon = start(&place, &format!("api_listen = ['127.0.0.1:0']\n{configuration}"));
+    change(&place, "alpha");
+    server.next();
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    daemon.terminate();
+    let of_test = |name: &str| {
+        let own = ["ashlar.toml", "secret", "ashlar.sock"];
+        own.contains(&name) || name.ends_with(".img")
+    };
+    let entries =
+        fs::read_dir(place.path("")).expect("it is there").map(|entry| entry.expect("one"));
+    let left: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !of_test(name) && !is_removed(name))
+        .collect();
+    assert_eq!(left, [""; 0], "packaging/debian/postrm does not know it");
+}
