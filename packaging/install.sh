@@ -14,7 +14,7 @@ umask 022
 prefix=/usr/local uninstall=no
 while [ $# -gt 0 ]; do
     case $1 in
-    --prefix) prefix=$2; shift ;;
+    --prefix) [ $# -ge 2 ] || { echo "--prefix needs a DIR" >&2; exit 2; }; prefix=$2; shift ;;
     --uninstall) uninstall=yes ;;
     *) sed -n '/^# usage/,/^set /{/^set /d;s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
     esac
@@ -33,7 +33,10 @@ if [ $uninstall = yes ]; then
     if runs_systemd; then systemctl disable --now ashlar.service || true; fi
     files | while read -r file; do rm -f "$to/$file"; done
     rm -f "$unit"
-    rmdir "$to/share/doc/ashlar/docs" "$to/share/doc/ashlar" 2>/dev/null || true
+    # The deepest first, and none that holds anything else.
+    (cd "$root/usr/share/doc" && find ashlar -depth -type d) | while read -r directory; do
+        rmdir "$to/share/doc/$directory" 2>/dev/null || true
+    done
     if runs_systemd; then systemctl daemon-reload; fi
     echo "Ashlar is removed. $configuration and /var/lib/ashlar are left."
     exit 0
