@@ -14,6 +14,9 @@ use crate::types::{Alert, Pool, PoolDrive, Severity};
 #[cfg(test)]
 mod tests;
 
+/// The pool has fewer drives than it had.
+const REDUCED: &str = "reduced";
+
 /// What is not well with these pools, and with a daemon that warns of that.
 pub(crate) fn alerts(pools: &[Pool], warnings: &[String]) -> Vec<Alert> {
     let mut all: Vec<Alert> = warnings.iter().map(|warning| of_daemon(warning)).collect();
@@ -41,6 +44,7 @@ fn of_pool(pool: &Pool) -> Vec<Alert> {
     };
     let mut all: Vec<Alert> = pool.states.iter().filter_map(of_state).collect();
     all.extend(reserve_released(pool));
+    all.extend(no_second_loss(pool));
     all.extend(pool.spares.iter().filter_map(|spare| {
         let why = spare.problem.as_deref()?;
         let message =
@@ -49,6 +53,10 @@ fn of_pool(pool: &Pool) -> Vec<Alert> {
     }));
     all.extend(pool.drives.iter().flat_map(|drive| of_drive(pool, drive)));
     all
+}
+
+fn is(pool: &Pool, state: &str) -> bool {
+    pool.states.iter().any(|it| it == state)
 }
 
 fn about(pool: &Pool, severity: Severity, code: &str, message: String) -> Alert {
@@ -85,9 +93,45 @@ fn reserve_released(pool: &Pool) -> Option<Alert> {
     is_released.then(alert)
 }
 
+/// All is restored on the drives that are left, and they are too few to lose another. A pool that
+/// was made with as few is as its level says, and what a state says already is not said again.
+fn no_second_loss(pool: &Pool) -> Option<Alert> {
+    let said = ["degraded", "read-only", "taken", "short-for-loss"];
+    let is_said = said.iter().any(|state| is(pool, state));
+    let no_loss_at_all = pool.level.as_deref() == Some("0");
+    if is_said || no_loss_at_all || !is(pool, REDUCED) {
+        return None;
+    }
+    let problem = pool.space.as_ref()?.after_loss.as_ref()?.problem.as_ref()?;
+    let message = format!("pool '{}' does not survive one more loss: {problem}", pool.name);
+    let hint = Some(format!("add a drive: `ashlar pool add-drive {} /dev/...`", pool.name));
+    Some(Alert { hint, ..about(pool, Severity::Warning, "no_second_loss", message) })
+}
+
+/// A drive that is lost stays one to see to, though the pool has restored what lived on it.
+fn released(pool: &Pool, drive: &PoolDrive) -> Alert {
+    let message =
+        format!("{} of pool '{}' is lost; what lived on it is on others", drive.name, pool.name);
+    let why = drive.problem.as_ref();
+    let message = why.map_or(message.clone(), |why| format!("{message}: {why}"));
+    let forget = format!("`ashlar pool remove-drive {} {}`", pool.name, drive.name);
+    let hint = if is(pool, REDUCED) {
+        format!(
+            "add another: `ashlar pool add-drive {} /dev/...`; or do without: {forget}",
+            pool.name
+        )
+    } else {
+        format!("another has its place: {forget} forgets it")
+    };
+    Alert { hint: Some(hint), ..about(pool, Severity::Warning, "released", message) }
+}
+
 fn of_drive(pool: &Pool, drive: &PoolDrive) -> Vec<Alert> {
     let named = |alert: Alert| Alert { drive: Some(drive.name.clone()), ..alert };
     let of_state = |state: &String| {
+        if state == "released" {
+            return Some(named(released(pool, drive)));
+        }
         let severity = severity_of_drive_state(state);
         (severity > Severity::Info).then(|| {
             let message = format!("{} of pool '{}' is {state}", drive.name, pool.name);

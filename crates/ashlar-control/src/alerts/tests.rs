@@ -17,9 +17,56 @@ fn told(pools: &[Pool]) -> Vec<(Severity, String)> {
 
 #[test]
 fn what_goes_on_by_request_and_what_is_over_is_no_alert() {
-    let drives = vec![drive("drive-0", &["online"]), drive("drive-1", &["released"])];
-    let states = ["online", "scrubbing", "trimming", "rebalancing", "evacuating", "reduced"];
+    let drives = vec![drive("drive-0", &["online"]), drive("drive-1", &["evacuating"])];
+    let states = ["online", "scrubbing", "trimming", "rebalancing", "evacuating"];
     assert_eq!(told(&[pool(&states, drives)]), []);
+}
+
+fn after_loss(problem: Option<&str>) -> Option<PoolSpace> {
+    let after_loss = AfterLoss { problem: problem.map(str::to_owned), ..AfterLoss::default() };
+    Some(PoolSpace { after_loss: Some(after_loss), ..PoolSpace::default() })
+}
+
+/// The rebuild is over within seconds or hours: whoever asks later has to hear of it.
+#[test]
+fn a_drive_that_is_lost_stays_an_alert_once_what_lived_on_it_is_restored() {
+    let drives = || vec![drive("drive-0", &["online"]), drive("drive-1", &["released"])];
+    let safe = Pool { space: after_loss(None), ..pool(&["online", "reduced"], drives()) };
+    let all = alerts(&[safe], &[]);
+    let [alert] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((alert.code.as_str(), alert.severity), ("released", Severity::Warning));
+    assert_eq!(alert.drive.as_deref(), Some("drive-1"));
+    assert!(alert.hint.as_deref().unwrap().contains("pool add-drive tank"), "{alert:?}");
+    let replaced = alerts(&[pool(&["online"], drives())], &[]);
+    let hint = replaced[0].hint.as_deref().unwrap();
+    assert!(hint.contains("pool remove-drive tank drive-1") && !hint.contains("add"), "{hint}");
+}
+
+#[test]
+fn a_pool_that_survives_no_further_loss_is_an_alert_unless_it_never_did_or_a_state_says_so() {
+    let of = |level: &str, states: &[&str], problem| {
+        let level = Some(level.to_owned());
+        told(&[Pool { level, space: after_loss(problem), ..pool(states, vec![]) }])
+    };
+    let few = Some("without drive-0 1 drive is left");
+    let codes = |words: &[&str]| -> Vec<(Severity, String)> {
+        words.iter().map(|word| (Severity::Warning, (*word).to_owned())).collect()
+    };
+    assert_eq!(of("5", &["online", "reduced"], few), codes(&["no_second_loss"]));
+    assert_eq!(of("5", &["online", "reduced"], None), []);
+    assert_eq!(of("1", &["online"], few), [], "a mirror of two is as it was made");
+    assert_eq!(of("0", &["online", "reduced"], few), []);
+    assert_eq!(of("5", &["degraded", "reduced"], few), codes(&["degraded"]));
+    assert_eq!(of("5", &["online", "reduced", "short-for-loss"], few), codes(&["short-for-loss"]));
+}
+
+/// A pool that is open is not imported: the command would fail.
+#[test]
+fn what_to_do_about_a_pool_that_takes_no_writes_is_what_works_on_an_open_pool() {
+    let all = alerts(&[pool(&["read-only"], vec![])], &[]);
+    let hint = all[0].hint.as_deref().expect("a way out");
+    assert!(hint.contains("ashlar drive return tank/DRIVE"), "{hint}");
+    assert!(hint.contains("ashlar pool add-drive tank") && !hint.contains("import"), "{hint}");
 }
 
 #[test]

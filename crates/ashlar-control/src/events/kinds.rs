@@ -235,9 +235,11 @@ pub fn hint_of_pool_state(state: &str) -> Option<&'static str> {
             "`ashlar pool show POOL` names the lost drive: bring it back, or replace it \
              (`ashlar pool replace`); a spare is taken by itself"
         }
-        "read-only" | "unavailable" => {
-            "bring the missing drives back, then `ashlar pool import POOL`"
+        "read-only" => {
+            "`ashlar drive return POOL/DRIVE` of a drive that is back, or another one: `ashlar pool \
+             add-drive POOL /dev/...`; writes go on at once"
         }
+        "unavailable" => "bring the missing drives back, then `ashlar pool import POOL`",
         "taken" => "another machine has opened its drives: see which one is to have them",
         "uncertain" => "bring the drives back that do not answer: what is acknowledged is kept",
         "nearly-full" | "throttled" | "full" => {

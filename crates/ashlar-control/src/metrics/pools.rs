@@ -101,7 +101,8 @@ const SPACE: [Figure<PoolSpace>; 19] = [
             "ashlar_pool_survives_loss",
             In::Nothing,
             OF_POOL,
-            "1 if one more drive may be lost and all of it is restored, otherwise 0.",
+            "1 if one more drive may be lost and writes go on and all of it is restored, otherwise 0: also \
+             of a pool with no more drives than new data needs, as a mirror of two.",
         ),
         Read::Maybe(|it| it.after_loss.as_ref().map(|after| u64::from(after.survives))),
     ),

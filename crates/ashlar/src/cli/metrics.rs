@@ -36,7 +36,7 @@ Prometheus does. They are read when somebody asks, and cost nothing in between. 
 network shows a token of the role `viewer`:
 
 ```console
-$ ashlar token create prometheus --role viewer > ashlar.token
+$ umask 077; ashlar token create prometheus --role viewer > ashlar.token
 ```
 
 `packaging/monitoring` (in the package: `/usr/share/doc/ashlar/monitoring`) has a configuration for
