@@ -38,8 +38,18 @@ pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller
         "/import-pool" => (said("pool").or_else(|| said("name")), None),
         _ => (at("pool"), at("volume")),
     };
-    let body: &[u8] = if WITHOUT_BODY.contains(&operation.id) { &[] } else { body };
-    let body = String::from_utf8_lossy(body).split_whitespace().collect::<Vec<_>>().join(" ");
+    let body = match &asked {
+        _ if WITHOUT_BODY.contains(&operation.id) => String::new(),
+        // What is null is not asked for.
+        Value::Object(all) if all.values().any(Value::is_null) => {
+            let said = all.iter().filter(|(_, value)| !value.is_null());
+            let said: serde_json::Map<_, _> =
+                said.map(|(name, value)| (name.clone(), value.clone())).collect();
+            Value::from(said).to_string()
+        }
+        _ => String::from_utf8_lossy(body).into_owned(),
+    };
+    let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
     Deed {
         caller: cut(&caller.to_string(), TARGET_BYTES_MAX),
         role: caller.role,
@@ -56,6 +66,17 @@ pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller
 }
 
 impl Deed {
+    /// Whether a pool is open by it that may not have been known before.
+    pub(crate) fn opens_pool(&self) -> bool {
+        matches!(self.operation.as_str(), "create_pool" | "import_pool")
+    }
+
+    /// The same, of the pool with that name and UUID.
+    pub(crate) fn of_pool(self, pool: Option<(String, String)>) -> Self {
+        let Some((name, uuid)) = pool else { return self };
+        Deed { pool: self.pool.or(Some(name)), pool_uuid: Some(uuid), ..self }
+    }
+
     /// The same, once it was answered.
     pub(crate) fn answered(self, response: &Response) -> Self {
         let refusal: Option<&Problem> = response.extensions().get();

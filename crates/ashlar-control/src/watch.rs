@@ -50,6 +50,8 @@ pub struct Watcher {
     changes: std::sync::Mutex<Flood>,
     refusals: std::sync::Mutex<Refusals>,
     visits: std::sync::Mutex<Visits>,
+    /// The pools' names and UUIDs as of the last look.
+    names: std::sync::Mutex<Vec<(String, String)>>,
     /// What those around the node have to warn of, by whom.
     warnings: std::sync::Mutex<BTreeMap<String, String>>,
 }
@@ -106,9 +108,9 @@ impl Watcher {
         let warnings =
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings));
-        let (seen, changes, refusals, visits, warnings) = Default::default();
+        let (seen, changes, refusals, visits, names, warnings) = Default::default();
         let started = Instant::now();
-        Watcher { node_api, log, audit, started, seen, changes, refusals, visits, warnings }
+        Watcher { node_api, log, audit, started, seen, changes, refusals, visits, names, warnings }
     }
 
     /// Looks, and hears of hosts, for as long as it is polled.
@@ -163,7 +165,16 @@ impl Watcher {
         let at = self.started.elapsed();
         let mut now = Seen { pools, shared_nqns, warnings, at, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
+        let names = now.pools.iter().map(|pool| (pool.name.clone(), pool.uuid.clone())).collect();
+        *self.names.lock().expect("no holder of the lock panics") = names;
         *seen = now;
+    }
+
+    /// The name and the UUID of the pool that has this one of both, as of the last look.
+    pub(crate) fn pool_called(&self, name_or_uuid: &str) -> Option<(String, String)> {
+        let names = self.names.lock().expect("no holder of the lock panics");
+        let is_it = |(name, uuid): &&(String, String)| name == name_or_uuid || uuid == name_or_uuid;
+        names.iter().find(is_it).cloned()
     }
 
     /// Tells of something that has happened around the node.

@@ -37,6 +37,24 @@ fn a_change_says_what_by_whom_and_with_what_result() {
 }
 
 #[test]
+fn what_a_request_has_as_null_is_not_told_as_asked_for() {
+    let asked = r#"{"warn_percent":80,"recon_p99_us":null}"#;
+    assert_eq!(change("change_pool", &[TANK], asked).request, r#"{"warn_percent":80}"#);
+}
+
+#[test]
+fn a_change_is_of_the_pool_that_it_has_opened_or_that_was_called_so() {
+    let known = |name: &str| Some((name.to_owned(), "uuid".to_owned()));
+    let import = change("import_pool", &[], r#"{"drives":["/d"]}"#);
+    assert!(import.opens_pool());
+    let import = import.of_pool(known("tank"));
+    assert_eq!((import.pool.as_deref(), import.pool_uuid.as_deref()), (Some("tank"), Some("uuid")));
+    let rename = change("rename_pool", &[TANK], r#"{"name":"big"}"#).of_pool(known("tank"));
+    assert_eq!((rename.pool.as_deref(), rename.pool_uuid.as_deref()), (Some("tank"), Some("uuid")));
+    assert_eq!(change("create_pool", &[], r#"{"name":"new"}"#).of_pool(None).pool_uuid, None);
+}
+
+#[test]
 fn a_refusal_is_told_with_its_reason_and_a_question_is_not_told() {
     let refusal = ApiError::new(ErrorCode::NoSuchPool, "there is no pool 'tonk'");
     let told = change("destroy_pool", &[("pool", "tonk")], "")

@@ -13,7 +13,7 @@ use crate::log::Wanted;
 use crate::log::query::{self as log, Span, limited};
 use crate::operation::Route;
 use crate::query::Query;
-use crate::types::AuditEntry;
+use crate::types::{AuditEntry, Deed};
 use crate::watch::Watcher;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Vec<Route> {
             "after",
             "Only entries with a greater number, the first ones of them; without it the last ones.",
         )
-        .query::<String>("pool", "Only changes of this pool, by its name.")
+        .query::<String>("pool", "Only changes of this pool, by its name or UUID; also those under a name that it had before.")
         .query::<String>("operation", "Only this operation, by its identifier in this document.")
         .query::<String>("result", "Only those that were `done`, `refused` or `asked`.");
     vec![
@@ -48,13 +48,14 @@ struct AuditQuery {
 }
 
 impl AuditQuery {
-    fn wanted(self) -> Result<Wanted<AuditEntry>, ApiError> {
+    fn wanted(self, watcher: &Watcher) -> Result<Wanted<AuditEntry>, ApiError> {
         let AuditQuery { after, limit: wanted, pool, operation, result, since, until } = self;
         let (after, limit, span) =
             (log::after(after)?, log::limit(wanted)?, Span::of(since, until)?);
+        let known = pool.as_deref().and_then(|pool| watcher.pool_called(pool));
         let filter = move |entry: &AuditEntry| {
             let what = &entry.what;
-            (pool.is_none() || pool == what.pool)
+            pool.as_ref().is_none_or(|pool| is_of_pool(what, pool, known.as_ref()))
                 && operation.as_ref().is_none_or(|wanted| *wanted == what.operation)
                 && result.as_ref().is_none_or(|wanted| *wanted == what.result)
                 && span.has(&entry.time)
@@ -63,11 +64,24 @@ impl AuditQuery {
     }
 }
 
+/// Whether it is of the pool that is `asked` for, whose name and UUID are `known` if there is one.
+/// A name may be that of another pool by now. Entries of earlier releases have it alone.
+fn is_of_pool(what: &Deed, asked: &str, known: Option<&(String, String)>) -> bool {
+    let is = |it: &Option<String>, wanted: &str| it.as_deref() == Some(wanted);
+    match known {
+        Some((name, uuid)) if what.pool_uuid.is_none() => {
+            is(&what.pool, name) || is(&what.pool, uuid)
+        }
+        Some((_, uuid)) => is(&what.pool_uuid, uuid),
+        None => is(&what.pool, asked) || is(&what.pool_uuid, asked),
+    }
+}
+
 async fn audit(
     State(watcher): State<Arc<Watcher>>,
     Query(query): Query<AuditQuery>,
 ) -> Answer<Vec<AuditEntry>> {
-    watcher.audit.list(query.wanted()?).await.map(Json).map_err(|error| {
+    watcher.audit.list(query.wanted(&watcher)?).await.map(Json).map_err(|error| {
         let why = format!("the audit log cannot be read: {error}");
         ApiError::new(ErrorCode::LogUnreadable, why)
             .with_hint("the newest entries are in memory: ask for fewer, or with `after`")

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::{Bytes, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{RawPathParams, Request};
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, IF_MATCH};
@@ -24,7 +24,7 @@ use crate::access::{Caller, Entrance};
 use crate::changes::deed;
 use crate::error::{ApiError, ErrorCode, Problem};
 use crate::operation::Operation;
-use crate::types::Deed;
+use crate::types::{Deed, Pool};
 
 /// Largest body of a request, in bytes.
 const BODY_BYTES_MAX: usize = 2 << 20;
@@ -178,14 +178,31 @@ async fn made(
     request: Request,
     next: Next,
 ) -> Response {
+    // Before it is done: it may give the pool another name, or end it.
+    let pool = deed.pool.as_deref().and_then(|pool| api.watcher.pool_called(pool));
     let response = match api.turns.turn(&*api.node, named, request.headers()).await {
         Ok(_turn) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
-    api.watcher.tell_change(deed.answered(&response));
+    let (response, opened) = match deed.opens_pool() && response.status().is_success() {
+        true => pool_of_answer(response).await,
+        false => (response, None),
+    };
+    api.watcher.tell_change(deed.of_pool(opened.or(pool)).answered(&response));
     // Whoever has made a change finds its events.
     api.watcher.look().await;
     response
+}
+
+/// The name and the UUID of the pool that an answer tells of.
+async fn pool_of_answer(response: Response) -> (Response, Option<(String, String)>) {
+    let (parts, body) = response.into_parts();
+    // It was made here, of what is in memory.
+    let Ok(body) = to_bytes(body, usize::MAX).await else {
+        return (Response::from_parts(parts, Body::empty()), None);
+    };
+    let pool: Option<Pool> = serde_json::from_slice(&body).ok();
+    (Response::from_parts(parts, body.into()), pool.map(|pool| (pool.name, pool.uuid)))
 }
 
 /// The request once its body is there, and the body.

@@ -35,8 +35,12 @@ pub struct Deed {
     pub operation: String,
     /// The same, as the command line calls it.
     pub command: String,
-    /// The pool's name.
+    /// The pool's name, as it was asked for.
     pub pool: Option<String>,
+    /// The pool's identity, which it keeps under another name. Null: there was no such pool, or the
+    /// entry is of an earlier release.
+    #[serde(default)]
+    pub pool_uuid: Option<String>,
     /// The volume's name within the pool.
     pub volume: Option<String>,
     /// What the request has brought, cut at 4KiB.

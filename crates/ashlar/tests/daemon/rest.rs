@@ -194,6 +194,33 @@ fn what_is_not_well_is_said_at_once_and_by_the_exit_code() {
     assert_eq!(place.run(&["status", "--check"]).status.code(), Some(1), "no daemon answers");
 }
 
+/// `status -x` was content as soon as the rebuild was done, and of a pool without redundancy it
+/// named a command that an open pool refuses.
+#[test]
+fn what_is_lost_stays_an_alert_after_the_rebuild_and_each_way_out_is_one() {
+    let place = Place::new();
+    let daemon = started(&place);
+    let codes = || -> Vec<String> {
+        let said = place.run(&["status", "--check", "--output", "json"]);
+        let alerts: Vec<Value> = serde_json::from_slice(&said.stdout).expect("JSON");
+        assert_eq!(said.status.code(), Some(if alerts.is_empty() { 0 } else { 3 }));
+        alerts.iter().map(|alert| alert["code"].as_str().expect("a word").to_owned()).collect()
+    };
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    assert_eq!(codes(), ["no_second_loss", "released"]);
+    place.ok(&["drive", "fail", "tank/drive-2", "--force", "--yes"]);
+    place.wait_until("it takes no writes", |_| codes().contains(&"read-only".to_owned()));
+    let said = place.ok(&["status", "-x"]);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("`ashlar drive return tank/DRIVE`"), "{said}");
+    place.ok(&["drive", "return", "tank/drive-2"]);
+    place.ok(&["drive", "return", "tank/drive-1"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    place.wait_until("all is well", |_| codes().is_empty());
+    daemon.terminate();
+}
+
 #[test]
 fn settings_are_got_as_they_are_set_and_the_history_says_who_has_set_them() {
     let place = Place::new();
@@ -213,6 +240,40 @@ fn settings_are_got_as_they_are_set_and_the_history_says_who_has_set_them() {
         .map(|it| it["command"].as_str().expect("a command"))
         .collect();
     assert_eq!(commands, ["pool create", "pool set"]);
+}
+
+/// The name alone was asked for: a rename lost all that was before, and a new pool had what another
+/// of that name had been asked for.
+#[test]
+fn the_history_of_a_pool_goes_with_it_to_another_name_and_to_no_other_pool() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let commands = |pool: &str| -> Vec<String> {
+        let all = place.json(&["pool", "history", pool]);
+        let all = all.as_array().expect("a list").iter();
+        all.map(|it| it["command"].as_str().expect("a command").to_owned()).collect()
+    };
+    place.ok(&["pool", "rename", "tank", "big"]);
+    assert_eq!(commands("big"), ["pool create", "pool rename"]);
+    let uuid =
+        place.json(&["pool", "show", "big"])["uuid"].as_str().expect("it has one").to_owned();
+    assert_eq!(commands(&uuid), commands("big"));
+    place.create_pool("tank", 3..6);
+    assert_eq!(commands("tank"), ["pool create"]);
+    place.ok(&["pool", "export", "big", "--yes"]);
+    let drives: Vec<String> = (0..3).map(|number| place.file(number)).collect();
+    let drives = drives.iter().flat_map(|drive| ["--drive", drive]);
+    let import: Vec<&str> = ["pool", "import"].into_iter().chain(drives).collect();
+    place.ok(&import);
+    let now = commands("big");
+    assert_eq!(now[..2], ["pool create", "pool rename"]);
+    assert_eq!(
+        now.last().map(String::as_str),
+        Some("pool import"),
+        "though it was not named: {now:?}"
+    );
+    let said = place.refused(&["pool", "history", "nope"]);
+    assert!(said.contains("'nope'"), "{said}");
 }
 
 #[test]
