@@ -141,7 +141,10 @@ pub enum NodeError {
         is_of_pool: bool,
     },
     /// No drives were named.
-    #[error("no drive was given: name each with --drive")]
+    #[error(
+        "no drive was given: name each with --drive. `ashlar pool import` lists the pools that block \
+         devices have and that are not open, each with its command"
+    )]
     NoDrives,
     /// None of the drives is a member of the pool.
     #[error("none of the drives is a member of {pool}: {why}")]

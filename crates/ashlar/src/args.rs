@@ -344,6 +344,7 @@ pub enum VolumeCommand {
     /// set, too, what hosts are told of atomic writes, and what it may take of its pool
     #[command(
         group = ArgGroup::new("change").required(true).multiple(true),
+        override_usage = "ashlar volume set [OPTIONS] <VOLUME>",
         after_help = "Examples:
   ashlar volume set tank/v0 --compression zstd:5
   ashlar volume set tank/v0 --write-protect off

@@ -83,6 +83,7 @@ slow as such a drive. Write a comma in the path of a file as \\,")]
     /// Open the pool that is on these drives
     #[command(after_help = "Examples:
   ashlar pool import
+  ashlar pool import --drive /mnt/drives --dry-run
   ashlar pool import --drive /dev/nvme1n1 --drive /dev/nvme2n1
   ashlar pool import tank --drive /mnt/drives
   ashlar pool import tank --drive /mnt/drives --degraded
@@ -103,6 +104,9 @@ the pools that the block devices of the machine hold and that could be opened.")
         /// Open it even if drives are missing, as many as its level survives
         #[arg(long)]
         degraded: bool,
+        /// List the pools on these drives that are not open, and open none
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Show what an operator has chosen for a pool, as `pool set` takes it
     #[command(after_help = "Examples:
@@ -116,10 +120,11 @@ With one setting named its value alone is printed, for scripts.")]
         #[arg(value_name = "SETTING")]
         settings: Vec<String>,
     },
-    /// Show who has asked for which change of a pool, and what came of it
+    /// Show who has asked for which change of a pool, and what came of it: also under a name that
+    /// it had before
     #[command(after_help = "Example:\n  ashlar pool history tank")]
     History {
-        /// Its name
+        /// Its name or UUID; of a pool that is gone, too
         pool: String,
     },
     /// Give a pool another name, while hosts use its volumes

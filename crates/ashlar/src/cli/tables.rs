@@ -36,7 +36,7 @@ pub use drives::{drive_info, drive_info_with_health, drives, member, member_with
 pub use estimate::estimate;
 pub use events::{audit, event, events};
 pub use hosts::hosts;
-pub use importable::importable;
+pub use importable::{ON_DEVICES, ON_NAMED, importable, no_such_importable};
 pub use jobs::{job, jobs};
 pub use latency::latency;
 pub use metrics::metrics;

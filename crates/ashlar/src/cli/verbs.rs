@@ -75,7 +75,11 @@ pub(super) fn print<T: Serialize + ?Sized>(
     value: &T,
     table: impl FnOnce(&T) -> String,
 ) -> anyhow::Result<()> {
-    Ok(print_line(output.text(value, table)?)?)
+    // An empty list is nothing at all, and no empty line.
+    match output.text(value, table)? {
+        text if text.is_empty() => Ok(()),
+        text => Ok(print_line(text)?),
+    }
 }
 
 /// Prints what was done with something that is not there any more.
@@ -101,12 +105,14 @@ async fn pool_verb(client: &Client, command: PoolCommand, output: Output) -> any
         PoolCommand::Create(new) => create_pool(client, new, output).await,
         PoolCommand::List => list_pools(client, output).await,
         PoolCommand::Show { pool, extended } => show::pool(client, &pool, extended, output).await,
-        PoolCommand::Import { pool: None, drives, .. } if drives.is_empty() => {
-            list_importable(client, output).await
+        PoolCommand::Import { pool, drives, dry_run, .. }
+            if dry_run || (pool.is_none() && drives.is_empty()) =>
+        {
+            list_importable(client, pool.as_deref(), &drives, output).await
         }
         PoolCommand::Get { pool, settings } => get_pool(client, &pool, &settings, output).await,
         PoolCommand::History { pool } => history(client, pool, output).await,
-        PoolCommand::Import { pool, drives, name, degraded } => {
+        PoolCommand::Import { pool, drives, name, degraded, .. } => {
             import_pool(client, ImportPool { pool, drives, name, degraded }, output).await
         }
         PoolCommand::Rename { pool, name } => rename_pool(client, &pool, name, output).await,
@@ -135,8 +141,17 @@ async fn pool_verb(client: &Client, command: PoolCommand, output: Output) -> any
 }
 
 async fn history(client: &Client, pool: String, output: Output) -> anyhow::Result<()> {
-    let all: Vec<AuditEntry> = client.get(&queried("/audit", &[("pool", pool)])?).await?;
-    print(output, &all, |all| tables::audit(all))
+    let path = path_of_pool(&pool)?;
+    let query = queried("/audit", &[("pool", pool.clone())])?;
+    let all: Vec<AuditEntry> = client.get(&query).await?;
+    if all.is_empty() {
+        // One that never was here is a mistake.
+        client.get::<Pool>(&path).await?;
+    }
+    print(output, &all, |all| match all.is_empty() {
+        true => format!("no changes of pool '{pool}' are known"),
+        false => tables::audit(all),
+    })
 }
 
 async fn list_pools(client: &Client, output: Output) -> anyhow::Result<()> {
@@ -291,13 +306,24 @@ async fn import_pool(client: &Client, asked: ImportPool, output: Output) -> anyh
     print(output, &pool, |pool| tables::opened_pool("opened", pool))
 }
 
-/// Lists what an import could open.
-async fn list_importable(client: &Client, output: Output) -> anyhow::Result<()> {
-    let everywhere = FindPools::default();
-    let found = client.send_body(Method::POST, "/importable-pools", &everywhere);
+/// Lists what an import could open: of these drives, or else of all block devices; this pool, if
+/// one is named.
+async fn list_importable(
+    client: &Client,
+    pool: Option<&str>,
+    drives: &[String],
+    output: Output,
+) -> anyhow::Result<()> {
+    let request = FindPools { drives: all_absolute(drives)? };
+    let found = client.send_body(Method::POST, "/importable-pools", &request);
     let why = "each drive of the machine is read";
-    let pools: Vec<ImportablePool> = super::waiting::told(why, found).await?;
-    print(output, &pools, |pools| tables::importable(pools))
+    let mut pools: Vec<ImportablePool> = super::waiting::told(why, found).await?;
+    let where_to = if drives.is_empty() { tables::ON_DEVICES } else { tables::ON_NAMED };
+    if let Some(wanted) = pool {
+        pools.retain(|found| found.name == wanted || found.uuid == wanted);
+        anyhow::ensure!(!pools.is_empty(), "{}", tables::no_such_importable(wanted, where_to));
+    }
+    print(output, &pools, |pools| tables::importable(pools, where_to))
 }
 
 async fn get_pool(

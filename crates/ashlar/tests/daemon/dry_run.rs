@@ -97,3 +97,22 @@ fn a_drive_in_no_slot_cannot_be_located_and_the_way_out_is_said() {
     let none = place.refused(&["drive", "locate", "tank/drive-7", "--off"]);
     assert!(none.contains("drive-7"), "{none}");
 }
+
+/// The tip to look in a directory opened what was there.
+#[test]
+fn a_dry_run_of_an_import_lists_what_a_directory_has_and_opens_nothing() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    let directory = place.path("");
+    let look = ["pool", "import", "--drive", directory.to_str().expect("a name"), "--dry-run"];
+    assert_eq!(place.json(&look), json!([]), "what is open is none");
+    assert!(place.in_words(&look).contains("`ashlar pool list` has those that are open"));
+    place.ok(&["pool", "export", "tank", "--yes"]);
+    let found = place.json(&look);
+    assert_eq!((&found[0]["name"], &found[1]), (&json!("tank"), &Value::Null));
+    assert_eq!(found[0]["drives"].as_array().map(Vec::len), Some(3));
+    assert_eq!(place.json(&[&look[..], &["tank"]].concat()), found);
+    assert!(place.refused(&[&look[..], &["dozer"]].concat()).contains("no pool 'dozer'"));
+    assert_eq!(place.json(&["pool", "list"]), json!([]), "nothing was opened");
+}

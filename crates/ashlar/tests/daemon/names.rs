@@ -40,6 +40,8 @@ fn what_nobody_could_write_is_no_name_for_a_pool_or_a_volume() {
         assert_says(&renamed, &["400", "invalid_name", RULE]);
         assert_says(&place.refused(&["volume", "rename", "tank/v0", name]), &[name, RULE]);
     }
+    place.ok(&["volume", "rename", "tank/v0", "tank/v1"]);
+    place.ok(&["volume", "rename", "tank/v1", "v0"]);
     assert!(!place.image(3).exists(), "no drive was made");
     // A name that is a word of the API is one like others.
     place.ok(&[&["pool", "create", "import", "--level", "5"], &drives[..]].concat());

@@ -5,13 +5,22 @@ use ashlar_control::types::ImportablePool;
 
 use super::grid::{Kind, Text, prose, table};
 
+/// Where pools were looked for that nobody has said where they are.
+pub const ON_DEVICES: &str = "the block devices that nothing else has open were read. `ashlar pool \
+                              import --drive DIR --dry-run` looks in a directory";
+/// Where they were looked for otherwise.
+pub const ON_NAMED: &str = "the drives that were named were read. `ashlar pool list` has those \
+                            that are open";
+
+/// Why a pool that was asked for is not among them.
+pub fn no_such_importable(pool: &str, where_to: &str) -> String {
+    format!("no pool '{}' was found that is not open: {where_to}", printable(pool))
+}
+
 /// All of them, a line each; and how they are imported.
-pub fn importable(pools: &[ImportablePool]) -> String {
+pub fn importable(pools: &[ImportablePool], where_to: &str) -> String {
     if pools.is_empty() {
-        return prose(
-            "no pool was found that is not open: the block devices that nothing else has open were \
-             read. `ashlar pool import --drive DIR` looks in a directory",
-        );
+        return prose(&format!("no pool was found that is not open: {where_to}"));
     }
     let columns = [
         ("name", Kind::Name),

@@ -80,9 +80,22 @@ async fn show(client: &Client, volume: &str, extended: bool, output: Output) -> 
 }
 
 async fn rename(client: &Client, volume: &str, name: String, output: Output) -> anyhow::Result<()> {
-    check_name(&name)?;
-    let request = ChangeVolume { name: Some(name), ..ChangeVolume::default() };
+    let name = new_name(volume, &name)?;
+    check_name(name)?;
+    let request = ChangeVolume { name: Some(name.to_owned()), ..ChangeVolume::default() };
     set(client, volume, &request, false, output, |after| done::renamed(after, volume)).await
+}
+
+/// The new name of a volume, which may be written with its pool, as a volume is everywhere else.
+fn new_name<'a>(volume: &str, name: &'a str) -> anyhow::Result<&'a str> {
+    let Some((wanted, new)) = name.split_once('/') else { return Ok(name) };
+    let (pool, old) = split(volume)?;
+    let way_out = format!("`ashlar volume rename {volume} NAME`");
+    anyhow::ensure!(
+        wanted == pool,
+        "'{old}' stays in pool '{pool}', and '{name}' is another: {way_out}"
+    );
+    Ok(new)
 }
 
 fn change_of(
