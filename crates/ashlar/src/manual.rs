@@ -14,6 +14,7 @@ use crate::stdio::print;
 mod api;
 mod commands;
 mod events;
+mod roff;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +23,9 @@ mod tests;
 /// # Errors
 /// The directory is not there, or takes nothing.
 pub fn write(directory: &Path) -> anyhow::Result<()> {
-    // A page has no terminal's width, and nothing is to be bold that is copied.
-    let command = Arguments::command().disable_help_subcommand(true);
-    clap_mangen::generate_to(command, directory)
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    roff::write(&command, directory)
         .with_context(|| format!("the manual cannot be written to {}", directory.display()))
 }
 

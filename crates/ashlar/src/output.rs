@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 /// How to print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -21,7 +22,7 @@ pub enum Output {
     Json,
     /// For programs: YAML
     Yaml,
-    /// For spreadsheets: a line for each entry, the names in the first
+    /// For spreadsheets: a line for each entry, the names in the first; nothing if there is none
     Csv,
 }
 
@@ -43,7 +44,7 @@ impl Output {
         match self {
             Output::Table => Ok(table(value)),
             Output::Json => Ok(serde_json::to_string_pretty(value)?),
-            Output::Yaml => Ok(serde_yaml_ng::to_string(value)?.trim_end().to_owned()),
+            Output::Yaml => Ok(yaml::text(&serde_json::to_value(value)?)),
             Output::Csv => csv(rows(serde_json::to_value(value)?), None),
         }
     }
@@ -76,7 +77,7 @@ impl Lines {
         match self.output {
             Output::Table => Ok(table(value)),
             Output::Json => Ok(serde_json::to_string(value)?),
-            Output::Yaml => Ok(format!("---\n{}", serde_yaml_ng::to_string(value)?.trim_end())),
+            Output::Yaml => Ok(format!("---\n{}", yaml::text(&serde_json::to_value(value)?))),
             Output::Csv => {
                 let rows = rows(serde_json::to_value(value)?);
                 let known = self.columns.clone();

@@ -15,8 +15,8 @@ const HEAD: &str = "# Commands
 Every command of `ashlar`, its options, their defaults, and examples. `ashlar COMMAND --help` says
 the same, and so do the pages of `man` (`man ashlar-pool-create`). Sizes are written as `10GiB` or
 `500MiB`, or in bytes; times as `30s`, `5m`, `12h` or `30d`. A command ends with 0 once it has done
-what it was asked for, with 2 if its words are not understood, with 3 if `ashlar status --check` has
-found something that is not well, and otherwise with 1.
+what it was asked for, with 2 if its words make no command line, with 3 if `ashlar status --check`
+has found something that is not well, and otherwise with 1: also if a name or a value is refused.
 ";
 
 /// How the block of an example begins: a test gives each example to the command line's own reader.

@@ -23,6 +23,35 @@ fn each_command_has_a_page_with_its_options_and_examples() {
     assert!(said.contains("/nowhere/man1"), "{said}");
 }
 
+/// Filled as a text, examples ran into each other and into what follows.
+#[test]
+fn each_example_is_a_line_of_its_page() {
+    fn check(command: &clap::Command, directory: &Path) -> usize {
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+        let of_below: usize = below.map(|below| check(below, directory)).sum();
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        let page = fs::read_to_string(directory.join(format!("{name}.1"))).expect(name);
+        assert!(page.contains(concat!("\"ashlar ", env!("CARGO_PKG_VERSION"), "\"")), "{page}");
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+        let blocks: Vec<&str> =
+            page.split("\n.nf\n").skip(1).filter_map(|rest| rest.split("\n.fi").next()).collect();
+        let lines: Vec<&str> = blocks.iter().flat_map(|block| block.lines()).collect();
+        let wanted: Vec<String> = examples.iter().map(|line| roff::plain(line)).collect();
+        assert_eq!(lines, wanted, "{name}");
+        of_below + examples.len()
+    }
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path()).unwrap();
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    assert!(check(&command, directory.path()) > 100);
+    let status = fs::read_to_string(directory.path().join("ashlar-status.1")).unwrap();
+    assert!(status.contains("\n.SH \"EXIT STATUS\"\n0 all is well"), "{status}");
+    let create = fs::read_to_string(directory.path().join("ashlar-pool-create.1")).unwrap();
+    assert!(create.contains("\\-\\-level <LEVEL>"), "its options show their values: {create}");
+}
+
 /// The pages that are committed.
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
