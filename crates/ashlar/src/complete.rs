@@ -3,9 +3,11 @@
 //!
 //! The shell asks this program. Where no daemon answers at once, it offers nothing.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use ashlar_control::types::{Job, Pool, PoolDrive, QosPolicy, Volume};
+use ashlar_control::types::{Job, Pool, PoolDrive, QosPolicy, Spare, Volume};
 use clap::{Command, CommandFactory};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
@@ -22,6 +24,7 @@ mod tests;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How the script asks the program.
 const VARIABLE: &str = "COMPLETE";
+const SOCKET: &str = "--socket";
 
 /// Answers a shell and ends, if it is one that asks.
 pub fn answer() {
@@ -52,6 +55,10 @@ fn with_candidates(command: Command, group: &str) -> Command {
             ("pool", _) => ArgValueCandidates::new(pools),
             ("volume", _) if name != "create" => ArgValueCandidates::new(volumes),
             ("drive", "drive") => ArgValueCandidates::new(drives),
+            ("drive", "pool") if matches!(&*name, "remove-drive" | "replace") => {
+                ArgValueCandidates::new(members)
+            }
+            ("drive", "spare") if name == "remove" => ArgValueCandidates::new(spares),
             ("job", _) => ArgValueCandidates::new(jobs),
             ("policy", _) if name != "create" => ArgValueCandidates::new(policies),
             _ => return argument,
@@ -73,6 +80,20 @@ fn drives() -> Vec<CompletionCandidate> {
     named(asked::<PoolDrive>("/drives"), |drive| format!("{}/{}", drive.pool, drive.name))
 }
 
+/// The drives of the pool that the line names.
+fn members() -> Vec<CompletionCandidate> {
+    let line = line();
+    let all = asked::<PoolDrive>("/drives").into_iter();
+    named(all.filter(|drive| line.contains(&drive.pool)).collect(), |drive| drive.name.clone())
+}
+
+/// The spares of the pool that the line names.
+fn spares() -> Vec<CompletionCandidate> {
+    let line = line();
+    let pools = asked::<Pool>("/pools").into_iter().filter(|pool| line.contains(&pool.name));
+    named(pools.flat_map(|pool| pool.spares).collect(), |spare: &Spare| spare.spec.clone())
+}
+
 fn jobs() -> Vec<CompletionCandidate> {
     named(asked::<Job>("/jobs"), |job| job.id.clone())
 }
@@ -88,12 +109,38 @@ fn named<T>(all: Vec<T>, name: impl Fn(&T) -> String) -> Vec<CompletionCandidate
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
+/// The words that are written so far, as the shell's script hands them over.
+fn line() -> Vec<String> {
+    let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
+    words.map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The socket that the line names, or else the environment; `None` of the inner: the usual ones.
+/// `None`: the command is for another machine, and what this one has is nothing to offer.
+fn door(line: &[String], variable: impl Fn(&str) -> Option<OsString>) -> Option<Option<PathBuf>> {
+    let has = |name: &str| {
+        line.iter().any(|word| {
+            word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        })
+    };
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let after = line.iter().position(|word| word == SOCKET).and_then(|at| line.get(at + 1));
+    let joined = line.iter().find_map(|word| word.strip_prefix(SOCKET)?.strip_prefix('='));
+    if let Some(socket) = joined.or(after.map(String::as_str)) {
+        return Some(Some(PathBuf::from(socket)));
+    }
+    if has("--server") || has("--profile") || set("ASHLAR_PROFILE").is_some() {
+        return None;
+    }
+    Some(set("ASHLAR_SOCKET").map(PathBuf::from))
+}
+
 /// What the daemon has at that path. Nothing, if it does not say.
 fn asked<T: DeserializeOwned>(path: &str) -> Vec<T> {
     let ask = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        let socket = std::env::var_os("ASHLAR_SOCKET").filter(|path| !path.is_empty());
-        let client = Client::new(socket.map(Into::into), Patience::of(Some(PATIENCE))).ok()?;
+        let socket = door(&line(), |name| std::env::var_os(name))?;
+        let client = Client::new(socket, Patience::of(Some(PATIENCE))).ok()?;
         runtime.block_on(client.get(path)).ok()
     };
     ask().unwrap_or_default()
