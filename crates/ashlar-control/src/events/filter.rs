@@ -76,7 +76,9 @@ impl Filter {
             kind.iter().flat_map(|kinds| kinds.split(',')).map(str::to_owned).collect();
         if let Some(unknown) = kinds.iter().find(|kind| EventKind::of_word(kind).is_none()) {
             let why = format!("there is no kind '{unknown}' of events");
-            return Err(invalid(why).with_hint("/api/v1/event-kinds lists which there are"));
+            return Err(invalid(why).with_hint(
+                "docs/events.md lists which there are, and so does /api/v1/event-kinds",
+            ));
         }
         let span = Span::of(since, until)?;
         Ok(Filter { severity, kinds, pool, volume, drive, host, span })

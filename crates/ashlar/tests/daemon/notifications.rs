@@ -338,7 +338,7 @@ fn a_purge_of_the_package_knows_all_that_the_daemon_leaves_in_its_state_director
     place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
     daemon.terminate();
     let of_test = |name: &str| {
-        let own = ["ashlar.toml", "secret", "ashlar.sock"];
+        let own = ["ashlar.toml", "secret", "ashlar.sock", "notify"];
         own.contains(&name) || name.ends_with(".img")
     };
     let entries =

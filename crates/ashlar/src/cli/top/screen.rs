@@ -19,6 +19,8 @@ mod tests;
 
 /// Lines that are no rows: the head, the views, the titles, and the keys.
 const OTHER_LINES: u16 = 5;
+/// Columns of a name by which one thing can be told from another.
+const NAME_COLUMNS_MIN: u16 = 20;
 
 /// What was seen at one moment, and what was counted until then.
 pub struct Seen {
@@ -153,7 +155,8 @@ impl Screen {
     fn head(&self) -> Vec<TextLine<'static>> {
         let Seen { status, report, .. } = &self.seen;
         let of_pools = || report.lines.iter().filter(|line| line.thing == Thing::Pool);
-        let operations: f64 = of_pools().map(|line| operations(report, line)).sum();
+        // A sum of nothing is less than nothing: -0.
+        let operations = of_pools().map(|line| operations(report, line)).sum::<f64>() + 0.0;
         let bytes: f64 = of_pools().map(|line| bytes(report, line)).sum();
         let first = format!(
             "ashlar {}  up {}  hosts {}  {operations:.0} op/s  {}/s",
@@ -163,7 +166,9 @@ impl Screen {
             ByteSize(bytes as u64)
         );
         let second = match (&self.problem, &status.alerts[..]) {
-            (Some(why), _) => format!("no answer: {}", printable(why)),
+            (Some(why), _) => {
+                format!("no answer: {}", printable(why.lines().next().unwrap_or_default()))
+            }
             (None, []) => "all is well".to_owned(),
             (None, [worst, rest @ ..]) => match rest.len() {
                 0 => printable(&worst.message),
@@ -302,15 +307,22 @@ fn io_row(report: &Report, line: &Line) -> Vec<String> {
     vec![name(line), rate(0), rate(1), flow(0), flow(1), p99(0), p99(1), queue]
 }
 
-/// As wide as what stands in them; the first column gives way where there is no room for all.
+/// As wide as what stands in them. Where there is no room for all the first column gives way, but
+/// not so far that one thing cannot be told from another: columns on the right are left out then.
 fn widths(titles: &[&str], rows: &[Vec<String>], width: u16) -> Vec<Constraint> {
     let longest = |at: usize| {
         let texts = rows.iter().map(|row| row[at].chars().count());
         texts.chain([titles[at].len()]).max().unwrap_or(0) as u16
     };
     let mut widths: Vec<u16> = (0..titles.len()).map(longest).collect();
-    let gaps = titles.len() as u16 - 1;
-    let others: u16 = widths[1..].iter().fold(gaps, |sum, width| sum.saturating_add(*width));
-    widths[0] = widths[0].min(width.saturating_sub(others)).max(8);
+    let of_others = |widths: &[u16]| {
+        let each = widths[1..].iter().map(|width| width.saturating_add(1));
+        each.fold(0, u16::saturating_add)
+    };
+    let least = widths[0].min(NAME_COLUMNS_MIN);
+    while widths.len() > 1 && of_others(&widths).saturating_add(least) > width {
+        widths.pop();
+    }
+    widths[0] = widths[0].min(width.saturating_sub(of_others(&widths))).max(least);
     widths.into_iter().map(Constraint::Length).collect()
 }

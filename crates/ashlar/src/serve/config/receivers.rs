@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,6 +105,10 @@ fn webhook(table: WebhookTable) -> anyhow::Result<WebhookConfig> {
 
 fn resolve_mail(table: MailTable) -> anyhow::Result<MailConfig> {
     let server = table.server.context("mail has no server to send it by")?;
+    ensure!(
+        !server.contains(':') || server.parse::<IpAddr>().is_ok(),
+        "mail.server is '{server}': it is a name or an address alone, and the port goes into mail.port"
+    );
     let from = table.from.context("mail has no from: name the address that it comes from")?;
     let to = table.to.map(OneOrMore::into_vec).unwrap_or_default();
     ensure!((1..=TO_MAX).contains(&to.len()), "mail.to must have 1 to {TO_MAX} addresses");

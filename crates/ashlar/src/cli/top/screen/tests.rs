@@ -65,10 +65,14 @@ fn seen() -> Seen {
 }
 
 fn drawn(screen: &mut Screen) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(80, 10)).expect("a terminal");
+    drawn_on(screen, 80)
+}
+
+fn drawn_on(screen: &mut Screen, columns: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(columns, 10)).expect("a terminal");
     terminal.draw(|frame| screen.draw(frame)).expect("it draws");
     let buffer = terminal.backend().buffer();
-    let rows = buffer.content().chunks(80);
+    let rows = buffer.content().chunks(usize::from(columns));
     rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned())
         .collect::<Vec<_>>()
         .join("\n")
@@ -93,6 +97,27 @@ fn pools_stand_with_their_rates_and_those_that_are_not_open_with_their_state() {
     assert!(tank.contains("1500") && tank.contains("3GiB") && tank.ends_with("online"), "{tank}");
     let gone = text.lines().find(|line| line.starts_with("gone")).expect("a row");
     assert!(gone.ends_with("unavailable") && !gone.contains('0'), "{gone}");
+}
+
+#[test]
+fn on_a_narrow_screen_columns_are_left_out_and_no_name_is_cut() {
+    let mut screen = Screen::new(seen());
+    press(&mut screen, KeyCode::Char('2'));
+    let text = drawn_on(&mut screen, 30);
+    assert!(text.contains("tank/busy ") && text.contains("tank/slow "), "{text}");
+    assert!(!text.contains("QUEUE") && drawn(&mut screen).contains("QUEUE"), "{text}");
+    drawn_on(&mut screen, 3);
+}
+
+#[test]
+fn nothing_is_no_less_than_nothing_and_an_error_is_one_line() {
+    let mut none = seen();
+    none.report.lines.clear();
+    let mut screen = Screen::new(none);
+    assert!(drawn(&mut screen).contains("  0 op/s"));
+    screen.problem = Some("no daemon answers\n  start a daemon".to_owned());
+    let text = drawn(&mut screen);
+    assert!(text.contains("no answer: no daemon answers\n"), "{text}");
 }
 
 #[test]

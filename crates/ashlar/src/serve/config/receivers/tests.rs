@@ -41,6 +41,7 @@ fn what_is_missing_or_cannot_be_is_said_by_its_key() {
             format!("{MAIL_TABLE}tls = 'none'\nuser = 'u'\npassword_file = '/p'\n"),
             "for all to read",
         ),
+        (MAIL_TABLE.replace("'m'", "'127.0.0.1:9'"), "the port goes into mail.port"),
         ("[mail]\nserver = 'm'\nfrom = 'nobody'\nto = 'a@b.c'\n".to_owned(), "is no address"),
     ];
     for (text, why) in cases {
