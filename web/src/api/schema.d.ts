@@ -43,7 +43,7 @@ export interface components {
         Alert: {
             /**
              * @description A word that does not change: the state of the pool or drive, the `kind` of what the drive
-             *     warns of, `spare_refused`, `reserve_released` or `daemon_warning`.
+             *     warns of, `spare_refused`, `reserve_released`, `no_second_loss` or `daemon_warning`.
              */
             code: string;
             /** @description The drive that it is about, by its name within the pool. */
@@ -253,8 +253,13 @@ export interface components {
              * @description Their process.
              */
             pid?: number | null;
-            /** @description The pool's name. */
+            /** @description The pool's name, as it was asked for. */
             pool?: string | null;
+            /**
+             * @description The pool's identity, which it keeps under another name. Null: there was no such pool, or the
+             *     entry is of an earlier release.
+             */
+            pool_uuid?: string | null;
             /** @description Why it was refused, for people. */
             problem?: string | null;
             /** @description What the request has brought, cut at 4KiB. */
