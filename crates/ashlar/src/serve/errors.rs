@@ -192,9 +192,8 @@ fn hint(error: &NodeError) -> Option<String> {
             Some("choose another drive, or add `--force`, which loses what it holds".to_owned())
         }
         NodeError::PoolExists(_) => Some(
-            "choose another name, or give the other pool one (`ashlar pool rename`). A pool that is \
-             on drives opens under a new name: `ashlar pool import POOL --name NEW`, where POOL may \
-             be its UUID"
+            "a pool that is on drives already opens under a new name: `ashlar pool import POOL \
+             --name NEW`, where POOL may be its UUID"
                 .to_owned(),
         ),
         NodeError::Open { error: OpenError::TooManyMissing { .. }, .. } => {
