@@ -12,7 +12,7 @@ use ashlar_load::ratio::Ratio;
 use ashlar_load::wire_bench::{self, Figures as Measured};
 use serde::Serialize;
 
-use super::daemon::{Daemon, PoolPlan, memory_drives};
+use super::daemon::{Daemon, PoolPlan, VolumePlan, memory_drives};
 use super::fill::fill;
 use super::progress::Progress;
 use super::rounds::options;
@@ -38,6 +38,10 @@ const RARE_PER_SECOND: u32 = 20;
 /// The weights of two volumes that want more than there is, and of one that reads beside them.
 const WEIGHTS: [u16; 2] = [100, 300];
 const BYSTANDER_WEIGHT: u16 = 1;
+/// What the two volumes compress with, and for how long they go before it counts what they do: by
+/// then the pool knows how much it has to have at a time.
+const SLOW: &str = "zstd:9";
+const WEIGHED_FIRST: Duration = Duration::from_secs(5);
 /// Reactors, where the connections of a volume come to some that its pool does not live on.
 const REACTORS: usize = 2;
 /// How long it is measured in each round, alone and beside the noisy one.
@@ -105,12 +109,15 @@ pub struct Report {
 /// What cannot be measured.
 pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
     let progress = Progress::new("qos", 7);
-    let across = {
-        progress.begin("weights across reactors");
-        let (daemon, [one, quiet, other]) = start_daemon(settings, REACTORS)?;
-        weigh(&daemon, REACTORS, [&one, &other], &quiet)?
-    };
-    let (daemon, [limited, quiet, noisy]) = start_daemon(settings, 1)?;
+    let weighed = [1, REACTORS].map(|reactors| {
+        progress.begin(&format!("weights, {reactors} reactors"));
+        weigh(&start_daemon(settings, reactors)?, reactors)
+    });
+    let weighed = weighed.into_iter().collect::<anyhow::Result<_>>()?;
+    let daemon = start_daemon(settings, 1)?;
+    let [limited, quiet, noisy] = ["limited", "quiet", "noisy"]
+        .map(|name| volume(&daemon, name, "lz4", Content::Incompressible));
+    let (limited, quiet, noisy) = (limited?, quiet?, noisy?);
     let mut held = Vec::new();
     for load in [load(Direction::Read, 4 << 10), load(Direction::Write, 64 << 10)] {
         progress.begin(&table::load_name(&load));
@@ -120,28 +127,32 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         daemon.limit(POOL, "limited", limits)?;
         held.push(hold(&daemon, &limited, load, per_second)?);
     }
-    progress.begin("weights");
-    daemon.limit(POOL, "limited", no_limits())?;
-    let weighed = vec![weigh(&daemon, 1, [&limited, &noisy], &quiet)?, across];
     let neighbours = neighbours(&daemon, &progress, &quiet, &noisy)?;
     Ok(Report { held, weighed, neighbours })
 }
 
-/// A daemon with a pool of three volumes that are written to.
-fn start_daemon(settings: &Settings, reactors: usize) -> anyhow::Result<(Daemon, [Server; 3])> {
+fn start_daemon(settings: &Settings, reactors: usize) -> anyhow::Result<Daemon> {
     let options = ["--reactors".to_owned(), reactors.to_string()];
     let daemon = Daemon::start(&settings.program, &options)?;
     let drives = memory_drives(1 << 30);
     daemon.create_pool(PoolPlan { name: POOL, level: "5", drives, chunk_bytes: None })?;
-    let [limited, quiet, noisy] = ["limited", "quiet", "noisy"].map(|name| {
-        let server = daemon.create_volume(POOL, name, ByteSize(VOLUME_BYTES))?;
-        let filled = server.clone();
-        ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
-            fill(&filled, Content::Incompressible).await
-        })??;
-        anyhow::Ok(server)
-    });
-    Ok((daemon, [limited?, quiet?, noisy?]))
+    Ok(daemon)
+}
+
+/// A volume that was written to.
+fn volume(
+    daemon: &Daemon,
+    name: &str,
+    compression: &str,
+    content: Content,
+) -> anyhow::Result<Server> {
+    let size = ByteSize(VOLUME_BYTES);
+    let server = daemon.create_volume_of(VolumePlan { pool: POOL, name, size, compression })?;
+    let filled = server.clone();
+    ashlar_reactor::run(ashlar_reactor::Config::default(), async move {
+        fill(&filled, content).await
+    })??;
+    Ok(server)
 }
 
 /// One that is held to a limit, and one that is not, beside a volume that is used all the time and
@@ -169,23 +180,22 @@ fn neighbours(
 }
 
 /// Has two volumes want more than there is, beside one of the least weight that reads one block
-/// after the other.
-fn weigh(
-    daemon: &Daemon,
-    reactors: usize,
-    two: [&Server; 2],
-    bystander: &Server,
-) -> anyhow::Result<Weighed> {
-    let all = [("limited", WEIGHTS[0]), ("noisy", WEIGHTS[1]), ("quiet", BYSTANDER_WEIGHT)];
+/// after the other. They compress so well that it is the pool that takes its time, and not the
+/// hosts, which have the same processors here.
+fn weigh(daemon: &Daemon, reactors: usize) -> anyhow::Result<Weighed> {
+    let [one, other] = ["one", "other"].map(|name| volume(daemon, name, SLOW, Content::Half));
+    let (one, other) = (one?, other?);
+    let bystander = volume(daemon, "bystander", "lz4", Content::Incompressible)?;
+    let all = [("one", WEIGHTS[0]), ("other", WEIGHTS[1]), ("bystander", BYSTANDER_WEIGHT)];
     all.iter().try_for_each(|(volume, weight)| daemon.weigh(POOL, volume, *weight))?;
-    let load = Load { warm_up: WARM_UP, duration: 2 * ROUND, ..noisy_load() };
-    let reads = Load::new(Direction::Read, 4 << 10, 1, 1);
-    let reads = Load { warm_up: load.warm_up, duration: load.duration, ..reads };
-    let running = [start(two[0], load), start(two[1], load), start(bystander, reads)];
-    let [one, other, _] = running.map(end);
-    all.iter().try_for_each(|(volume, _)| daemon.weigh(POOL, volume, WEIGHTS[0]))?;
+    let (warm_up, duration) = (WEIGHED_FIRST, 2 * ROUND);
+    let load = Load { content: Content::Half, warm_up, duration, ..noisy_load() };
+    let reads = Load { warm_up, duration, ..Load::new(Direction::Read, 4 << 10, 1, 1) };
+    let [one, other, reader] =
+        [start(&one, load), start(&other, load), start(&bystander, reads)].map(end);
+    reader?;
     Ok(Weighed {
-        load: format!("{}, {reactors} reactors, beside a reader", table::load_name(&load)),
+        load: format!("{}, {SLOW}, {reactors} reactors", table::load_name(&load)),
         ratio: other?.bytes_per_second / one?.bytes_per_second,
         expected: f64::from(WEIGHTS[1]) / f64::from(WEIGHTS[0]),
     })

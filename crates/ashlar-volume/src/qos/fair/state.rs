@@ -216,9 +216,13 @@ impl State {
         let own = volume.in_store.get().sum();
         let weight = u64::from(volume.weight.get());
         let depth = self.depth.bytes();
-        let part = depth * weight / self.active_weight.max(weight);
+        let all = self.active_weight.max(weight);
+        let part = depth * weight / all;
+        // It has not done more than others by more than its part is. Else one whose commands take
+        // less time would do more with the same part.
+        let ahead = u128::from(depth) * u128::from(TURN_SCALE) / u128::from(all);
         // One at a time is not too much, if it is its turn, where there are not a great many.
-        own + cost <= part
+        own + cost <= part && turn <= self.turn + ahead
             || own == 0 && turn <= self.turn && self.in_store.sum() < depth.saturating_mul(2)
     }
 

@@ -103,6 +103,11 @@ impl Bench {
     }
 
     fn load(&mut self, volume: &Rc<VolumeShare>, load: Load) -> Done {
+        self.far_load(volume, load, Duration::ZERO)
+    }
+
+    /// The same, where each command takes `longer` from its turn until its data are there.
+    fn far_load(&mut self, volume: &Rc<VolumeShare>, load: Load, longer: Duration) -> Done {
         let done = Done::default();
         for _ in 0..load.outstanding {
             let (share, volume, store) = (self.share.clone(), volume.clone(), self.store.clone());
@@ -111,6 +116,7 @@ impl Bench {
                 loop {
                     let began = clock.now();
                     let in_store = share.enter(&volume, OpKind::Read, load.bytes).await;
+                    clock.sleep(longer).await;
                     let now = clock.now();
                     clock.sleep(Nanos(store.begin(load.bytes, now.0)).since(now)).await;
                     drop(in_store);
@@ -206,6 +212,28 @@ fn weights_hold_where_data_are_long_in_coming_and_the_store_is_not_always_as_fas
         // It is kept busy: a MiB of costs takes a millisecond.
         let all = done[0] + done[1];
         assert!(all > 10.0 * 0.75 * f64::from(1 << 30) * 64.0 / 76.0, "{all}");
+    }
+}
+
+#[test]
+fn a_volume_whose_commands_take_longer_to_come_has_its_part_all_the_same() {
+    for (near, far) in [(100, 300), (300, 100), (300, 300)] {
+        let mut bench = Bench::new(Store::serial());
+        let load = all_the_time(64 * KIB, 128);
+        let volumes = [near, far].map(|weight| {
+            let volume = bench.share.volume();
+            volume.set_weight(weight);
+            volume
+        });
+        let near_done = bench.load(&volumes[0], load);
+        let far_done = bench.far_load(&volumes[1], load, Duration::from_millis(1));
+        bench.run_for(5 * SECOND);
+        near_done.forget();
+        far_done.forget();
+        bench.run_for(5 * SECOND);
+        let ratio = far_done.bytes.get() as f64 / near_done.bytes.get() as f64;
+        let expected = f64::from(far) / f64::from(near);
+        assert!((0.85..1.15).contains(&(ratio / expected)), "{ratio} instead of {expected}");
     }
 }
 
