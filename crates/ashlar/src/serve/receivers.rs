@@ -64,6 +64,10 @@ trait Carrier: Send + Sync {
     fn gather_seconds(&self) -> u64;
     /// Sends them.
     fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<Carried, Failure>>;
+    /// Sends again what was not taken by all, until that comes to an end. What is wrong then.
+    fn settled(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// Events were taken.

@@ -252,6 +252,23 @@ fn a_recipient_that_a_server_refuses_keeps_the_mail_from_nobody_else_and_is_name
 }
 
 #[test]
+fn a_recipient_that_a_server_takes_nothing_for_yet_is_sent_the_mail_again_and_nobody_else_is() {
+    let place = Place::new();
+    let wants = mail::Wants { grey: vec!["two@example.org"], ..Default::default() };
+    let server = mail::Server::start_with(wants);
+    let daemon =
+        start(&place, &mail_table(server.address, "kinds = ['change']\ndigest_seconds = 0\n"));
+    change(&place, "alpha");
+    for recipient in ["one@example.org", "two@example.org"] {
+        let mail = server.next();
+        assert!(mail.text.contains("alpha") && mail.to.len() == 1, "{:?}", mail.to);
+        assert!(mail.to[0].contains(recipient), "{:?}", mail.to);
+    }
+    place.wait_until("all is well", |place| !place.in_words(&["status"]).contains("'mail'"));
+    daemon.terminate();
+}
+
+#[test]
 fn a_receiver_that_refuses_all_is_warned_of_and_loses_nothing_for_some_minutes() {
     let place = Place::new();
     let server = Server::start(&[Does::Answer(400)]);

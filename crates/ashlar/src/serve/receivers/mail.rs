@@ -1,10 +1,12 @@
 //! Mail: the events of a short time in one message, to the server that takes it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_control::types::{Event, Severity};
 use futures_util::future::BoxFuture;
 use lettre::Message;
+use lettre::address::Envelope;
 use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, TlsParameters};
@@ -12,8 +14,10 @@ use tokio::time::timeout;
 
 use super::super::apart::OneByOne;
 use super::{Carried, Carrier, Failure, MailConfig, MailTls, Sender, secrets};
-use session::{Way, described};
+use deferred::Deferred;
+use session::{Given, Way, described};
 
+mod deferred;
 mod session;
 
 /// Events in one mail.
@@ -29,21 +33,67 @@ pub struct Mail {
     sender: Sender,
     /// Whose turn it is to read its files.
     reading: OneByOne,
+    /// What goes to some of its recipients later.
+    deferred: Deferred,
 }
 
 impl Mail {
     pub fn new(config: MailConfig, sender: Sender) -> Self {
-        Mail { config, sender, reading: OneByOne::new() }
+        Mail { config, sender, reading: OneByOne::new(), deferred: Deferred::default() }
     }
 
     async fn send(&self, events: &[Event]) -> Result<Carried, Failure> {
         let message = self.message(events)?;
+        let (envelope, text) = (message.envelope(), Arc::from(message.formatted()));
+        let (given, exposed) = self.give(envelope, &text).await?;
+        let flaw = self.seen_to(envelope, &text, &given);
+        Ok(Carried { answer: given.answer, flaw: flaw.or(exposed) })
+    }
+
+    /// Gives it to the server, and says what is wrong with the files of that though it could be.
+    async fn give(
+        &self,
+        envelope: &Envelope,
+        text: &[u8],
+    ) -> Result<(Given, Option<String>), Failure> {
         let (config, host) = (self.config.clone(), self.sender.host.clone());
         let (way, exposed) = secrets::in_time(&self.reading, move || way(&config, host)).await?;
         let late = || Failure::Later(format!("no answer came within {} s", WAIT.as_secs()));
-        let (envelope, text) = (message.envelope(), message.formatted());
-        let given = timeout(WAIT, way.give(envelope, &text)).await.map_err(|_| late())?;
-        given.map(|carried| Carried { flaw: carried.flaw.or(exposed), ..carried })
+        let given = timeout(WAIT, way.give(envelope, text)).await.map_err(|_| late())?;
+        given.map(|given| (given, exposed))
+    }
+
+    /// Puts off what was not taken for all, and says for whom it was not.
+    fn seen_to(&self, envelope: &Envelope, text: &Arc<[u8]>, given: &Given) -> Option<String> {
+        let deferred = given.deferred.iter();
+        let named: Vec<String> = deferred.map(|(to, why)| format!("{to}: {why}")).collect();
+        if !named.is_empty() {
+            let to = given.deferred.iter().map(|(to, _)| to.clone()).collect();
+            self.deferred.put_off(envelope.from().cloned(), to, text, &named.join("; "));
+        }
+        let later = (!named.is_empty())
+            .then(|| format!("not yet for {}; it is sent again", named.join("; ")));
+        let never =
+            (!given.refused.is_empty()).then(|| format!("not for {}", given.refused.join("; ")));
+        let all: Vec<String> = later.into_iter().chain(never).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// Gives mail again to those for whom it was put off, until one of them has come to an end.
+    /// What is wrong then.
+    async fn settle(&self) -> Option<String> {
+        loop {
+            let waiting = self.deferred.next().await;
+            let why = match self.give(&waiting.envelope, &waiting.text).await {
+                Ok((given, _)) => {
+                    return self.seen_to(&waiting.envelope, &waiting.text, &given);
+                }
+                Err(failure) => failure.to_string(),
+            };
+            if !self.deferred.again(waiting, &why) {
+                return Some(format!("{why}; it is not sent again"));
+            }
+        }
     }
 
     fn message(&self, events: &[Event]) -> Result<Message, Failure> {
@@ -109,6 +159,10 @@ impl Carrier for Mail {
 
     fn carry<'a>(&'a self, events: &'a [Event]) -> BoxFuture<'a, Result<Carried, Failure>> {
         Box::pin(self.send(events))
+    }
+
+    fn settled(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(self.settle())
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Wants {
     pub refusals: u32,
     /// Recipients that it does not know.
     pub unknown: Vec<&'static str>,
+    /// Recipients that it takes nothing for when it is asked for the first time.
+    pub grey: Vec<&'static str>,
     /// Its certificate and key, in PEM.
     pub pair: Option<(Vec<u8>, Vec<u8>)>,
     /// Encrypted from the first byte on.
@@ -51,6 +53,7 @@ pub struct Server {
 struct Shared {
     mails: Sender<Mail>,
     refusals: Arc<AtomicU32>,
+    asked_grey: Arc<AtomicU32>,
     wants: Wants,
     tls: Option<Arc<ServerConfig>>,
 }
@@ -67,7 +70,7 @@ impl Server {
         let (sender, mails) = channel();
         let refusals = Arc::new(AtomicU32::new(wants.refusals));
         let tls = wants.pair.as_ref().map(|(certificate, key)| tls::server(certificate, key));
-        let shared = Shared { mails: sender, refusals, wants, tls };
+        let shared = Shared { mails: sender, refusals, asked_grey: Arc::default(), wants, tls };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
@@ -176,6 +179,10 @@ impl Shared {
             self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok()
         };
         let is_unknown = || self.wants.unknown.iter().any(|unknown| line.contains(unknown));
+        let is_grey = || {
+            self.wants.grey.iter().any(|grey| line.contains(grey))
+                && self.asked_grey.fetch_add(1, Ordering::SeqCst) == 0
+        };
         let said = match line.split_whitespace().next().unwrap_or_default() {
             "EHLO" if is_plain && self.tls.is_some() => "250-mail.example.org\r\n250 STARTTLS",
             "EHLO" => "250-mail.example.org\r\n250 AUTH PLAIN",
@@ -191,6 +198,7 @@ impl Shared {
                 "250 ok"
             }
             "RCPT" if is_unknown() => "550 nobody of that name here",
+            "RCPT" if is_grey() => "450 come again later",
             "RCPT" => {
                 talk.mail.to.push(line.to_owned());
                 "250 ok"

@@ -1,8 +1,9 @@
 //! A mail is given to its server: in one transaction for all who are to get it, of whom those that
-//! the server refuses keep it from nobody else.
+//! the server refuses, for good or for now, keep it from nobody else.
 
 use std::time::Duration;
 
+use lettre::Address;
 use lettre::address::Envelope;
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
@@ -13,7 +14,7 @@ use lettre::transport::smtp::extension::{
 };
 use tokio::time::timeout;
 
-use super::super::{Carried, Failure, MailTls};
+use super::super::{Failure, MailTls};
 
 /// How long connecting may take. Whoever asks has a bound for all of it.
 const CONNECT_WAIT: Duration = Duration::from_secs(30);
@@ -32,16 +33,26 @@ pub struct Way {
     pub credentials: Option<Credentials>,
 }
 
+/// A mail was taken, for some at least.
+pub struct Given {
+    /// What was answered.
+    pub answer: String,
+    /// Who does not get it, and why.
+    pub refused: Vec<String>,
+    /// Who does not get it now, and why.
+    pub deferred: Vec<(Address, String)>,
+}
+
 impl Way {
     /// Gives it that.
     ///
     /// # Errors
     /// Nobody gets it now.
-    pub async fn give(self, envelope: &Envelope, text: &[u8]) -> Result<Carried, Failure> {
+    pub async fn give(self, envelope: &Envelope, text: &[u8]) -> Result<Given, Failure> {
         let mut connection = self.connect().await.map_err(|error| later(&error))?;
-        let carried = transact(&mut connection, envelope, text).await;
+        let given = transact(&mut connection, envelope, text).await;
         let _ = timeout(QUIT_WAIT, connection.abort()).await;
-        carried
+        given
     }
 
     async fn connect(self) -> Result<AsyncSmtpConnection, Error> {
@@ -69,29 +80,33 @@ async fn transact(
     connection: &mut AsyncSmtpConnection,
     envelope: &Envelope,
     text: &[u8],
-) -> Result<Carried, Failure> {
+) -> Result<Given, Failure> {
     let options = options(connection.server_info(), envelope, text)?;
     let from = Mail::new(envelope.from().cloned(), options);
     connection.command(from).await.map_err(|error| later(&error))?;
-    let mut refused = Vec::new();
+    let (mut refused, mut deferred) = (Vec::new(), Vec::new());
     for to in envelope.to() {
         match connection.command(Rcpt::new(to.clone(), Vec::new())).await {
             Ok(_) => {}
-            Err(error) if error.status().is_some() => {
+            Err(error) if error.is_permanent() => {
                 refused.push(format!("{to}: {}", described(&error)));
+            }
+            Err(error) if error.status().is_some() => {
+                deferred.push((to.clone(), described(&error)));
             }
             Err(error) => return Err(later(&error)),
         }
     }
-    let flaw = (!refused.is_empty()).then(|| format!("not for {}", refused.join("; ")));
-    if refused.len() == envelope.to().len() {
-        return Err(Failure::later(flaw.unwrap_or_default()));
+    if refused.len() + deferred.len() == envelope.to().len() {
+        let deferred = deferred.iter().map(|(to, why)| format!("{to}: {why}"));
+        let all: Vec<String> = deferred.chain(refused).collect();
+        return Err(Failure::later(format!("not for {}", all.join("; "))));
     }
     connection.command(Data).await.map_err(|error| of_content(&error))?;
     let answer = connection.message(text).await.map_err(|error| of_content(&error))?;
     let said: Vec<&str> = answer.message().collect();
     let answer = format!("{} {}", answer.code(), said.join(" ")).trim_end().to_owned();
-    Ok(Carried { answer, flaw })
+    Ok(Given { answer, refused, deferred })
 }
 
 /// What has to be said of a mail that is not of ASCII alone.
