@@ -3,7 +3,8 @@
 //! Each is told of as it comes, up to a bound for one host and one for all, so that a host that
 //! comes and goes without an end, or many at once, do not push all else out of the log. What is
 //! beyond the bounds is counted by host, and told once its interval is over: how many, of which
-//! hosts and why.
+//! hosts and why. Where that goes on, each interval is twice as long as the one before, has half as
+//! many events, and names few hosts: a flood for hours takes a small part of the log.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,6 +21,10 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Events of one interval, and those of one host.
 const EVENTS_MAX: u32 = 64;
 const EVENTS_OF_HOST_MAX: u32 = 8;
+/// How often bounds are halved at most, and after what time without more than they let through
+/// they are as at first.
+const LEVEL_MAX: u32 = 4;
+const QUIET: Duration = Duration::from_secs(600);
 /// Hosts that are counted by their names; others are counted together.
 const HOSTS_MAX: usize = 1024;
 /// So many hosts have an event each of what was not told one by one. Of more, events name so many.
@@ -33,6 +38,9 @@ pub type Told = (Option<SystemTime>, Happening);
 #[derive(Default)]
 pub struct Visits {
     begun: Option<Instant>,
+    /// How often the bounds were halved, and since when there was no more than they let through.
+    level: u32,
+    quiet_since: Option<Instant>,
     told: u32,
     hosts: BTreeMap<String, Tally>,
     others: Tally,
@@ -54,6 +62,9 @@ impl Visits {
     /// What is to be told of these, and of those before whose interval is over.
     pub fn tell(&mut self, now: Instant, taken: HostVisits) -> Vec<Told> {
         let mut all = self.summary(now);
+        if self.quiet_since.is_some_and(|since| now.duration_since(since) >= QUIET) {
+            (self.level, self.quiet_since) = (0, None);
+        }
         let lost = taken.lost;
         for visit in taken.visits {
             if self.admits(now, &visit.nqn) {
@@ -73,13 +84,17 @@ impl Visits {
 
     /// What is to be told of those of which there will be no more.
     pub fn end(&mut self) -> Vec<Told> {
-        self.sum_up()
+        self.sum_up(None)
+    }
+
+    fn interval(&self) -> Duration {
+        INTERVAL * (1 << self.level)
     }
 
     /// In how long something is to be told though nobody comes or goes.
     pub fn due(&self, now: Instant) -> Option<Duration> {
         let begun = self.begun.filter(|_| self.has_untold())?;
-        Some((begun + INTERVAL).saturating_duration_since(now))
+        Some((begun + self.interval()).saturating_duration_since(now))
     }
 
     fn has_untold(&self) -> bool {
@@ -89,11 +104,12 @@ impl Visits {
     /// Whether one more of that host is told by itself.
     fn admits(&mut self, now: Instant, nqn: &str) -> bool {
         self.begun.get_or_insert(now);
-        if self.told == EVENTS_MAX {
+        if self.told >= EVENTS_MAX >> self.level {
             return false;
         }
+        let of_host_max = (EVENTS_OF_HOST_MAX >> self.level).max(1);
         let of_host = self.hosts.entry(nqn.to_owned()).or_default();
-        let admits = of_host.told < EVENTS_OF_HOST_MAX;
+        let admits = of_host.told < of_host_max;
         if admits {
             of_host.told += 1;
             self.told += 1;
@@ -119,19 +135,28 @@ impl Visits {
 
     /// What was not told one by one, once the interval is over. Another one begins.
     fn summary(&mut self, now: Instant) -> Vec<Told> {
-        if self.begun.is_none_or(|begun| now.duration_since(begun) < INTERVAL) {
+        let is_over = |begun: Instant| now.duration_since(begun) >= self.interval();
+        if !self.begun.is_some_and(is_over) {
             return Vec::new();
         }
-        self.sum_up()
+        self.sum_up(Some(now))
     }
 
-    fn sum_up(&mut self) -> Vec<Told> {
-        let Visits { hosts, others, .. } = std::mem::take(self);
+    /// The same, whether or not it is over. `next` is when another interval begins.
+    fn sum_up(&mut self, next: Option<Instant>) -> Vec<Told> {
+        let Visits { hosts, others, level, quiet_since, .. } = std::mem::take(self);
+        let interval = INTERVAL * (1 << level);
         let untold: Vec<_> = hosts.into_iter().filter(|(_, tally)| tally.has_untold()).collect();
+        let was_flood = others.has_untold() || !untold.is_empty();
+        (self.level, self.quiet_since) = match was_flood {
+            true => ((level + 1).min(LEVEL_MAX), next),
+            false => (level, quiet_since),
+        };
         let all = if untold.len() <= HOSTS_APART_MAX && !others.has_untold() {
-            untold.into_iter().map(|(nqn, tally)| reconnected(nqn, &tally)).collect()
+            untold.into_iter().map(|(nqn, tally)| reconnected(nqn, &tally, interval)).collect()
         } else {
-            summed_up(&untold, others)
+            let named_max = if level == 0 { HOSTS_MAX } else { HOSTS_NAMED_MAX };
+            summed_up(&untold, others, interval, named_max)
         };
         all.into_iter().map(|happening| (None, happening)).collect()
     }
@@ -153,7 +178,7 @@ impl Tally {
     }
 
     /// How often, and why.
-    fn describe(&self) -> String {
+    fn describe(&self, interval: Duration) -> String {
         let gone: u64 = self.ends.values().sum();
         let why: Vec<_> =
             self.ends.iter().map(|(text, times)| format!("{text} ({times} times)")).collect();
@@ -161,33 +186,42 @@ impl Tally {
         format!(
             "{} controllers more were made and {gone} have ended within {} s{why}",
             self.connects,
-            INTERVAL.as_secs()
+            interval.as_secs()
         )
     }
 }
 
 /// Of one host, which comes and goes.
-fn reconnected(nqn: String, tally: &Tally) -> Happening {
+fn reconnected(nqn: String, tally: &Tally, interval: Duration) -> Happening {
     let left = tally.controllers;
-    let message = format!("of host {nqn} {}; it has {left} now", tally.describe());
+    let message = format!("of host {nqn} {}; it has {left} now", tally.describe(interval));
     let happening = Happening::new(tally.severity(), HostReconnected, message);
     Happening { host: Some(nqn), ..happening }
 }
 
-/// Of many hosts: the first event has the sums, and each names some.
-fn summed_up(hosts: &[(String, Tally)], mut all: Tally) -> Vec<Happening> {
+/// Of many hosts: the first event has the sums, and each names some, of so many in all.
+fn summed_up(
+    hosts: &[(String, Tally)],
+    mut all: Tally,
+    interval: Duration,
+    named_max: usize,
+) -> Vec<Happening> {
     let unnamed = all.connects + all.ends.values().sum::<u64>();
     hosts.iter().for_each(|(_, tally)| all.add(tally));
     let connected = hosts.iter().filter(|(_, tally)| tally.controllers > 0).count();
     let mut sums = format!(
         "of {} hosts {}; {connected} of them are connected now",
         hosts.len(),
-        all.describe()
+        all.describe(interval)
     );
     if unnamed > 0 {
         sums.push_str(&format!("; {unnamed} times that was another host"));
     }
-    let parts = hosts.chunks(HOSTS_NAMED_MAX).enumerate();
+    let named = &hosts[..hosts.len().min(named_max)];
+    if named.len() < hosts.len() {
+        sums.push_str(&format!("; {} hosts are not named", hosts.len() - named.len()));
+    }
+    let parts = named.chunks(HOSTS_NAMED_MAX).enumerate();
     let tell = |(part, hosts): (usize, &[(String, Tally)])| {
         let nqns: Vec<String> = hosts.iter().map(|(nqn, _)| nqn.clone()).collect();
         let names = nqns.join(", ");

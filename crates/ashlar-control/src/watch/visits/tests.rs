@@ -108,3 +108,36 @@ fn what_the_node_could_not_keep_is_told_of() {
     assert_eq!(kinds(&told), ["host_visits_lost"]);
     assert!(told[0].1.message.starts_with("12 connects"), "{}", told[0].1.message);
 }
+
+/// The bytes that events take in the log, about.
+fn bytes(told: &[Told]) -> usize {
+    let of = |it: &Happening| serde_json::to_string(it).expect("plain data").len();
+    told.iter().map(|(_, happening)| of(happening)).sum()
+}
+
+#[test]
+fn hosts_that_come_without_an_end_take_a_small_part_of_the_log_in_an_hour() {
+    let (mut visits, start, mut all) = (Visits::default(), Instant::now(), 0);
+    let long = |number: usize| format!("{}{}", host(number), "y".repeat(190));
+    for second in 0..3600 {
+        let named = |number| HostVisit { nqn: long(number), ..visit(number, 1, None) };
+        let come = (0..40).map(|at| named((second as usize * 40 + at) % HOSTS_MAX));
+        let now = start + Duration::from_secs(second);
+        all += bytes(&visits.tell(now, taken(come.collect())));
+    }
+    assert!(all < 2 << 20, "{all} bytes of 32 MiB");
+    // Somebody who comes when that is long over is told of as ever.
+    let end = start + Duration::from_secs(3600) + visits.interval();
+    visits.tell(end, HostVisits::default());
+    assert_eq!(visits.tell(end + QUIET, storm(500)).len(), EVENTS_MAX as usize);
+}
+
+#[test]
+fn a_host_that_flaps_for_an_hour_takes_little_of_the_log() {
+    let (mut visits, start, mut all) = (Visits::default(), Instant::now(), 0);
+    for second in 0..3600 {
+        let told = visits.tell(start + Duration::from_secs(second), storm(1));
+        all += bytes(&told);
+    }
+    assert!(all < 128 << 10, "{all} bytes");
+}
