@@ -3,7 +3,7 @@
 
 use axum::body::Bytes;
 use axum::response::Response;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::access::Caller;
 use crate::error::{ErrorCode, Problem};
@@ -20,8 +20,13 @@ const DETAILS_BYTES_MAX: usize = 256;
 const TARGET_BYTES_MAX: usize = 160;
 /// The same of why it was refused, which may repeat what the request has brought.
 const PROBLEM_BYTES_MAX: usize = 1024;
-/// Operations of which the audit log keeps no body: somebody may send a private key by mistake.
-const WITHOUT_BODY: [&str; 1] = ["add_key"];
+/// The same of a request that was not done: others may not push out what was.
+const REQUEST_IN_VAIN_BYTES_MAX: usize = 256;
+/// Operations of which the audit log keeps these parts of the body alone: somebody may send a
+/// private key by mistake.
+const IN_PARTS: [(&str, &[&str]); 1] = [("add_key", &["name", "role"])];
+/// Operations that make something which the body names.
+const NAMED_BY_BODY: [&str; 3] = ["create_token", "add_key", "create_policy"];
 const DONE: &str = "done";
 const REFUSED: &str = "refused";
 const ASKED: &str = "asked";
@@ -38,18 +43,9 @@ pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller
         "/import-pool" => (said("pool").or_else(|| said("name")), None),
         _ => (at("pool"), at("volume")),
     };
-    let body = match &asked {
-        _ if WITHOUT_BODY.contains(&operation.id) => String::new(),
-        // What is null is not asked for.
-        Value::Object(all) if all.values().any(Value::is_null) => {
-            let said = all.iter().filter(|(_, value)| !value.is_null());
-            let said: serde_json::Map<_, _> =
-                said.map(|(name, value)| (name.clone(), value.clone())).collect();
-            Value::from(said).to_string()
-        }
-        _ => String::from_utf8_lossy(body).into_owned(),
-    };
-    let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of_path = params.iter().filter(|(key, _)| !["pool", "volume"].contains(key));
+    let of_path: Vec<String> = of_path.map(|(_, at)| named(at)).collect();
+    let of_body = said("name").filter(|_| NAMED_BY_BODY.contains(&operation.id));
     Deed {
         caller: cut(&caller.to_string(), TARGET_BYTES_MAX),
         role: caller.role,
@@ -60,9 +56,30 @@ pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller
         command: operation.command(&asked).unwrap_or(operation.id).to_owned(),
         pool,
         volume,
-        request: cut(&body, REQUEST_BYTES_MAX),
+        target: of_body.or_else(|| (!of_path.is_empty()).then(|| of_path.join("/"))),
+        request: cut(&brought(operation, &asked, body), REQUEST_BYTES_MAX),
         ..Deed::default()
     }
+}
+
+/// What is kept of a body.
+fn brought(operation: &Operation, asked: &Value, body: &Bytes) -> String {
+    if let Some((_, parts)) = IN_PARTS.iter().find(|(id, _)| *id == operation.id) {
+        let said = parts.iter().filter(|part| asked[**part].is_string());
+        let kept: Map<_, _> = said.map(|part| ((*part).to_owned(), asked[*part].clone())).collect();
+        return if kept.is_empty() { String::new() } else { Value::Object(kept).to_string() };
+    }
+    let body = match asked {
+        // What is null is not asked for.
+        Value::Object(all) if all.values().any(Value::is_null) => {
+            let said = all.iter().filter(|(_, value)| !value.is_null());
+            let said: Map<_, _> =
+                said.map(|(name, value)| (name.clone(), value.clone())).collect();
+            Value::from(said).to_string()
+        }
+        _ => String::from_utf8_lossy(body).into_owned(),
+    };
+    body.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Deed {
@@ -75,6 +92,11 @@ impl Deed {
     pub(crate) fn of_pool(self, pool: Option<(String, String)>) -> Self {
         let Some((name, uuid)) = pool else { return self };
         Deed { pool: self.pool.or(Some(name)), pool_uuid: Some(uuid), ..self }
+    }
+
+    /// Whether it was done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.result == DONE
     }
 
     /// The same, once it was answered.
@@ -90,7 +112,11 @@ impl Deed {
             Some(refusal) => Some(cut(&refusal.detail, PROBLEM_BYTES_MAX)),
             None => (result != DONE).then(|| response.status().to_string()),
         };
-        Deed { result: result.to_owned(), code, problem, ..self }
+        let request = match result {
+            DONE => self.request,
+            _ => cut(&self.request, REQUEST_IN_VAIN_BYTES_MAX),
+        };
+        Deed { result: result.to_owned(), code, problem, request, ..self }
     }
 
     /// What is told of it. `None`: nothing was done, and the client was asked whether it may be, or
@@ -114,10 +140,16 @@ impl Deed {
         })
     }
 
+    /// What it was about: the pool with its volume, and what else.
+    pub fn about(&self) -> String {
+        let at: Vec<&str> = self.pool.iter().chain(&self.volume).map(String::as_str).collect();
+        let at = Some(at.join("/")).filter(|at| !at.is_empty());
+        at.iter().chain(&self.target).map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
     fn what(&self) -> String {
-        let target: Vec<&str> = self.pool.iter().chain(&self.volume).map(String::as_str).collect();
         let details = cut(&self.request, DETAILS_BYTES_MAX);
-        let words = [&self.command, &target.join("/"), &details];
+        let words = [&self.command, &self.about(), &details];
         let words = words.into_iter().map(String::as_str).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().join(" ")
     }

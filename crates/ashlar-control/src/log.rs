@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::future::BoxFuture;
 use humantime::format_rfc3339_millis;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 pub(crate) mod query;
 
@@ -34,17 +34,29 @@ pub trait Entry: Clone + Send + Sync + 'static {
 
 /// Where entries are kept that outlive the daemon.
 pub trait Archive<E>: Send + Sync + 'static {
-    /// Takes an entry, at once: it is written by somebody else.
-    fn keep(&self, entry: &E);
+    /// Takes an entry, at once: it is written by somebody else, who drops `written` once the entry
+    /// is durable, or cannot be now.
+    fn keep(&self, entry: &E, written: Option<oneshot::Sender<()>>);
     /// The entries that are wanted, the oldest first.
     ///
     /// # Errors
     /// Why they cannot be read.
-    fn read(&self, wanted: Wanted<E>) -> BoxFuture<'static, io::Result<Vec<E>>>;
+    fn read(&self, wanted: Wanted<E>, reader: Reader) -> BoxFuture<'static, io::Result<Vec<E>>>;
     /// Whether entries are kept; nothing if that was told.
     fn take_change(&self) -> Option<Keeping>;
     /// Why they are not kept now, and how many are lost; nothing if they are kept.
     fn failure(&self) -> Option<(String, u64)>;
+}
+
+/// Who reads an archive. None of them waits for those of another kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reader {
+    /// A client with a question: it may be asked to come again.
+    Question,
+    /// A client that follows.
+    Follower,
+    /// Somebody who is told of all that happens, as a webhook.
+    Receiver,
 }
 
 /// Whether entries are kept, where that has changed.
@@ -69,19 +81,23 @@ pub struct Wanted<E> {
     pub limit: usize,
     /// Those for which this is true.
     pub filter: Arc<dyn Fn(&E) -> bool + Send + Sync>,
+    /// Those in memory are of use where the archive cannot be read.
+    pub or_recent: bool,
 }
 
 impl<E> Clone for Wanted<E> {
     fn clone(&self) -> Self {
-        let Wanted { after, before, limit, filter } = self;
-        Wanted { after: *after, before: *before, limit: *limit, filter: filter.clone() }
+        let Wanted { after, before, limit, filter, or_recent } = self;
+        let (after, before, limit, or_recent) = (*after, *before, *limit, *or_recent);
+        Wanted { after, before, limit, filter: filter.clone(), or_recent }
     }
 }
 
 impl<E: Entry> Wanted<E> {
     /// The last `limit` of all.
     pub fn last(limit: usize) -> Self {
-        Wanted { after: None, before: u64::MAX, limit, filter: Arc::new(|_| true) }
+        let filter = Arc::new(|_: &E| true);
+        Wanted { after: None, before: u64::MAX, limit, filter, or_recent: true }
     }
 
     /// All of these entries, which come in their order, that are wanted.
@@ -185,6 +201,23 @@ impl<E: Entry> Log<E> {
     /// The same, of what has happened at some time, or now. No entry has an earlier time than the
     /// one before it, unless the clock was set back, and none is in the future.
     pub(crate) fn add_of(&self, all: impl IntoIterator<Item = (Option<SystemTime>, E::What)>) {
+        self.add_written(all, None);
+    }
+
+    /// Adds what has happened now. Ends once that is on disk, or cannot be now.
+    pub(crate) fn add_durably(&self, what: E::What) -> impl Future<Output = ()> + use<E> {
+        let (writes, written) = oneshot::channel();
+        self.add_written([(None, what)], Some(writes));
+        // It is dropped, in any case.
+        async move { drop(written.await) }
+    }
+
+    /// `written` is of the first one.
+    fn add_written(
+        &self,
+        all: impl IntoIterator<Item = (Option<SystemTime>, E::What)>,
+        mut written: Option<oneshot::Sender<()>>,
+    ) {
         let mut recent = self.recent();
         let now = SystemTime::now();
         let before = recent.next_seq;
@@ -193,7 +226,7 @@ impl<E: Entry> Log<E> {
             let time = format_rfc3339_millis(at).to_string();
             let entry = E::new(recent.next_seq, time, what);
             if let Some(archive) = &self.archive {
-                archive.keep(&entry);
+                archive.keep(&entry, written.take());
             }
             if recent.entries.len() == RECENT_MAX {
                 recent.entries.pop_front();
@@ -212,15 +245,17 @@ impl<E: Entry> Log<E> {
     }
 
     /// The entries that are wanted, the oldest first. Where the archive cannot be read, the last
-    /// ones are those in memory: they are asked for when a disk is broken, too.
+    /// ones are those in memory, if these are of use: they are asked for when a disk is broken, too.
     ///
     /// # Errors
-    /// Why those after a number cannot be read: nobody who reads on is to miss any.
-    pub async fn list(&self, wanted: Wanted<E>) -> io::Result<Vec<E>> {
+    /// Why the others cannot be read: nobody who reads on is to miss any, and whoever asks what
+    /// has happened is not told that nothing has.
+    pub async fn list(&self, wanted: Wanted<E>, reader: Reader) -> io::Result<Vec<E>> {
         let (recent, older) = self.list_recent(&wanted);
         let (Some(archive), Some(older)) = (&self.archive, older) else { return Ok(recent) };
-        let mut found = match archive.read(older).await {
-            Err(error) if wanted.after.is_some() => return Err(error),
+        let is_partial_of_use = wanted.or_recent && wanted.after.is_none();
+        let mut found = match archive.read(older, reader).await {
+            Err(error) if !is_partial_of_use => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "entries that were written down cannot be read");
                 Vec::new()
@@ -327,7 +362,7 @@ impl<E: Entry> Follower<E> {
             return;
         }
         let wanted = Wanted { after: Some(self.seq), ..Wanted::last(RECENT_MAX) };
-        match self.log.list(wanted).await {
+        match self.log.list(wanted, Reader::Follower).await {
             Ok(found) => self.read = found.into(),
             Err(error) => tracing::warn!(%error, "a follower misses what cannot be read"),
         }

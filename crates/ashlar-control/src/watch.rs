@@ -8,6 +8,7 @@
 //! one that came and went between two looks is there, with the reason.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,14 @@ const ALONE_INTERVAL: Duration = Duration::from_secs(2);
 /// How long a look may take: a pool that stands still keeps nobody from what is known.
 const LOOK_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a change waits for its entry in the audit log: a disk that hangs keeps nobody from an
+/// answer, and `audit_not_kept` tells of it.
+const AUDIT_WAIT: Duration = Duration::from_secs(1);
+
+/// Changes that are told of one by one, and addresses that are kept out, each in its interval.
+const CHANGES_TOLD: (u32, Duration) = (64, Duration::from_secs(10));
+const KEPT_OUT_TOLD: (u32, Duration) = (32, Duration::from_secs(3600));
+
 /// What is kept.
 const EVENTS: &str = "events";
 const AUDIT: &str = "entries of the audit log";
@@ -48,6 +57,7 @@ pub struct Watcher {
     started: Instant,
     seen: Mutex<Seen>,
     changes: std::sync::Mutex<Flood>,
+    kept_out: std::sync::Mutex<Flood>,
     refusals: std::sync::Mutex<Refusals>,
     visits: std::sync::Mutex<Visits>,
     /// The pools' names and UUIDs as of the last look.
@@ -108,9 +118,21 @@ impl Watcher {
         let warnings =
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings));
-        let (seen, changes, refusals, visits, names, warnings) = Default::default();
-        let started = Instant::now();
-        Watcher { node_api, log, audit, started, seen, changes, refusals, visits, names, warnings }
+        let flood = |(most, interval)| std::sync::Mutex::new(Flood::new(most, interval));
+        let (seen, refusals, visits, names, warnings) = Default::default();
+        Watcher {
+            node_api,
+            log,
+            audit,
+            started: Instant::now(),
+            seen,
+            changes: flood(CHANGES_TOLD),
+            kept_out: flood(KEPT_OUT_TOLD),
+            refusals,
+            visits,
+            names,
+            warnings,
+        }
     }
 
     /// Looks, and hears of hosts, for as long as it is polled.
@@ -207,25 +229,60 @@ impl Watcher {
         of_logs.into_iter().flatten().chain(warnings.values().cloned()).collect()
     }
 
-    /// Writes down what a client has asked for, and tells of it, unless there are too many: those
-    /// are counted.
-    pub(crate) fn tell_change(&self, deed: Deed) {
-        self.tell_untold_changes();
-        let happening = deed.happening();
-        self.audit.add([deed]);
-        let Some(happening) = happening else { return };
-        if self.changes.lock().expect("no holder of the lock panics").admits(Instant::now()) {
-            self.log.add([happening]);
+    /// Writes down what a client has asked for, and what came of it. What was done is on disk when
+    /// this ends, unless its disk takes longer than that, which nobody waits for. What was not done
+    /// is counted where there is too much of it: those who ask in vain push out nothing that was
+    /// done.
+    pub(crate) async fn tell_change(&self, caller: &str, deed: Deed) {
+        if deed.is_done() {
+            let _ = tokio::time::timeout(AUDIT_WAIT, self.write_down(deed)).await;
+        } else {
+            self.tell_refused(caller, deed);
         }
     }
 
-    /// The same of what is refused before anything is looked at, unless there is too much of that:
-    /// it is counted.
+    /// Writes down what was not done, unless there is too much of that: it is counted.
     pub(crate) fn tell_refused(&self, caller: &str, deed: Deed) {
         let admitted = self.refusals().admit(Instant::now(), caller, deed);
         if let Some(deed) = admitted {
-            self.tell_change(deed);
+            drop(self.write_down(deed));
         }
+    }
+
+    /// Writes that down, and tells of it, unless there are too many: those are counted. Ends once
+    /// it is on disk, or cannot be now.
+    fn write_down(&self, deed: Deed) -> impl Future<Output = ()> + use<> {
+        self.tell_untold_changes();
+        let happening = deed.happening();
+        let written = self.audit.add_durably(deed);
+        let may_tell =
+            || self.changes.lock().expect("no holder of the lock panics").admits(Instant::now());
+        if let Some(happening) = happening.filter(|_| may_tell()) {
+            self.log.add([happening]);
+        }
+        written
+    }
+
+    /// Tells that nobody from there may say any more who they are for a while, unless there are too
+    /// many such: they are counted.
+    pub(crate) fn tell_kept_out(&self, from: IpAddr, now: Instant) {
+        let mut flood = self.kept_out.lock().expect("no holder of the lock panics");
+        let untold = flood.take_untold(now);
+        let admits = flood.admits(now);
+        drop(flood);
+        if !admits {
+            return;
+        }
+        let more = match untold {
+            0 => String::new(),
+            untold => format!("; so have {untold} other addresses within the hour before"),
+        };
+        let message = format!(
+            "{from} has shown tokens that nobody knows, and is not asked for a minute{more}"
+        );
+        tracing::warn!("{message}");
+        let happening = Happening::new(Severity::Warning, EventKind::AddressKeptOut, message);
+        self.log.add([Happening { address: Some(from.to_string()), ..happening }]);
     }
 
     fn refusals(&self) -> MutexGuard<'_, Refusals> {

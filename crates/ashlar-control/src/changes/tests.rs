@@ -116,3 +116,50 @@ fn a_change_is_called_as_the_command_line_calls_it() {
     assert_eq!(called("remove_drive", r#"{"cancel":true}"#), "pool remove-drive --cancel");
     assert_eq!(called("remove_drive", r#"{"cancel":false}"#), "pool remove-drive");
 }
+
+#[test]
+fn each_change_names_all_that_its_path_does() {
+    for operation in crate::operations().iter().filter(|operation| operation.is_change()) {
+        let names = operation.path.split('/');
+        let names = names.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        let named: Vec<(&str, String)> = names.map(|name| (name, format!("the-{name}"))).collect();
+        let named: Vec<(&str, &str)> = named.iter().map(|(name, at)| (*name, &**at)).collect();
+        let about = deed(operation, &named, &Bytes::new(), &caller()).about();
+        for (_, at) in named {
+            assert!(about.contains(at), "{}: {about}", operation.id);
+        }
+    }
+}
+
+#[test]
+fn a_change_says_which_token_key_or_policy_it_makes_and_takes_away() {
+    let told =
+        |deed: Deed| deed.answered(&().into_response()).happening().expect("it is told").message;
+    let by = "by user 1000, process 42: done";
+    let gold = ("policy", "gold");
+    let expected = [
+        (change("revoke_token", &[("token", "ci")], ""), "token revoke ci"),
+        (change("remove_key", &[("key", "sso")], ""), "key remove sso"),
+        (change("delete_policy", &[TANK, gold], ""), "qos delete tank gold"),
+        (change("test_receiver", &[("receiver", "ops")], ""), "notify test ops"),
+        (change("stop_job", &[TANK, ("kind", "scrub")], ""), "job stop tank scrub"),
+    ];
+    for (deed, message) in expected {
+        assert_eq!(told(deed), format!("{message} {by}"));
+    }
+    let body = r#"{"name":"ci","role":"viewer"}"#;
+    assert_eq!(told(change("create_token", &[], body)), format!("token create ci {body} {by}"));
+    // Somebody sends a private key by mistake.
+    let body = r#"{"name":"sso","role":"operator","public_key_pem":"-----BEGIN PRIVATE KEY"}"#;
+    let kept = r#"{"name":"sso","role":"operator"}"#;
+    assert_eq!(told(change("add_key", &[], body)), format!("key add sso {kept} {by}"));
+}
+
+#[test]
+fn little_is_kept_of_a_request_that_was_not_done() {
+    let body = format!(r#"{{"name":"{}"}}"#, "a".repeat(4000));
+    let deed = || change("change_pool", &[TANK], &body);
+    assert!(deed().answered(&().into_response()).request.len() > 4000);
+    let refusal = ApiError::new(ErrorCode::InvalidName, "it is too long").into_response();
+    assert!(deed().answered(&refusal).request.len() < 300);
+}

@@ -12,7 +12,7 @@ use crate::operation::Route;
 use crate::types::{Event, Severity};
 
 /// The query of a request for events.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct EventQuery {
     after: Option<u64>,
@@ -63,9 +63,11 @@ impl EventQuery {
     /// What of it is wrong.
     pub fn wanted(self) -> Result<Wanted<Event>, ApiError> {
         let (after, limit) = (after(self.after)?, limit(self.limit)?);
+        let of_all = EventQuery { after: self.after, limit: self.limit, ..Self::default() };
+        let or_recent = self == of_all;
         let filter = Filter::of(self)?;
         let filter = Arc::new(move |event: &Event| filter.wants(event));
-        Ok(Wanted { after, before: u64::MAX, limit, filter })
+        Ok(Wanted { after, before: u64::MAX, limit, filter, or_recent })
     }
 }
 

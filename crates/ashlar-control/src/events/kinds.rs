@@ -87,6 +87,9 @@ kinds! {
         "Tokens and keys cannot be read: nobody is let in from other machines.",
         "the cause says why; the daemon reads them again by itself";
     AccountsRead "accounts_read" Daemon [Info] "Tokens and keys are known again.";
+    AddressKeptOut "address_kept_out" Daemon [Warning]
+        "Somebody on another machine has shown ten tokens within a minute that nobody knows.",
+        "see who has that address: a client with an old token, or one who tries to come in";
     CertificateTaken "certificate_taken" Daemon [Info] "The API has taken another certificate.";
     CertificateRefused "certificate_refused" Daemon [Warning]
         "The API was to take another certificate, which cannot be used.",

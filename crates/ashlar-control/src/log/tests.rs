@@ -69,7 +69,7 @@ fn numbers(events: io::Result<Vec<Event>>) -> Vec<u64> {
 
 /// The numbers of the events that are listed, with nothing to be waited for.
 fn list(log: &EventLog, wanted: Wanted<Event>) -> Vec<u64> {
-    numbers(log.list(wanted).now_or_never().expect("it is in memory"))
+    numbers(log.list(wanted, Reader::Question).now_or_never().expect("it is in memory"))
 }
 
 fn after(log: &EventLog, seq: u64) -> Vec<u64> {
@@ -101,11 +101,11 @@ fn the_first_ones_after_a_number_are_listed_and_without_one_the_last() {
 struct Kept(Mutex<Vec<Event>>);
 
 impl Archive<Event> for Kept {
-    fn keep(&self, event: &Event) {
+    fn keep(&self, event: &Event, _: Option<oneshot::Sender<()>>) {
         self.0.lock().unwrap().push(event.clone());
     }
 
-    fn read(&self, wanted: Wanted<Event>) -> BoxFuture<'static, io::Result<Vec<Event>>> {
+    fn read(&self, wanted: Wanted<Event>, _: Reader) -> BoxFuture<'static, io::Result<Vec<Event>>> {
         let found = wanted.of(self.0.lock().unwrap().clone());
         Box::pin(std::future::ready(Ok(found)))
     }
@@ -134,15 +134,15 @@ fn what_has_left_the_memory_comes_from_the_archive() {
 struct Behind(Kept);
 
 impl Archive<Event> for Behind {
-    fn keep(&self, event: &Event) {
+    fn keep(&self, event: &Event, _: Option<oneshot::Sender<()>>) {
         let mut kept = self.0.0.lock().unwrap();
         if event.seq < 110 {
             kept.push(event.clone());
         }
     }
 
-    fn read(&self, wanted: Wanted<Event>) -> BoxFuture<'static, io::Result<Vec<Event>>> {
-        self.0.read(wanted)
+    fn read(&self, wanted: Wanted<Event>, _: Reader) -> BoxFuture<'static, io::Result<Vec<Event>>> {
+        self.0.read(wanted, Reader::Question)
     }
 
     fn failure(&self) -> Option<(String, u64)> {
@@ -212,4 +212,35 @@ fn only_so_many_follow_at_a_time() {
     assert!(log.follow(Some(0)).is_some());
     drop(followers);
     assert_eq!(log.followers(), 0);
+}
+
+/// An archive that cannot be read.
+struct Unreadable;
+
+impl Archive<Event> for Unreadable {
+    fn keep(&self, _: &Event, _: Option<oneshot::Sender<()>>) {}
+
+    fn read(&self, _: Wanted<Event>, _: Reader) -> BoxFuture<'static, io::Result<Vec<Event>>> {
+        Box::pin(std::future::ready(Err(io::Error::other("it is broken"))))
+    }
+
+    fn failure(&self) -> Option<(String, u64)> {
+        None
+    }
+
+    fn take_change(&self) -> Option<Keeping> {
+        None
+    }
+}
+
+#[test]
+fn whoever_asks_for_something_is_not_told_that_there_is_nothing_where_the_archive_is_broken() {
+    let log = EventLog::beginning_at(100, Some(Arc::new(Unreadable)), Vec::new());
+    add(&log, 2);
+    assert_eq!(list(&log, wanted(None, 9)), [100, 101], "the newest are of use without the others");
+    let some = Wanted { or_recent: false, ..wanted(None, 9) };
+    for wanted in [some, wanted(Some(0), 9)] {
+        let listed = log.list(wanted, Reader::Question).now_or_never().expect("at once");
+        assert!(listed.is_err());
+    }
 }

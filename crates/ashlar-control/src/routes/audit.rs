@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::Answer;
 use crate::access::Role;
 use crate::error::{ApiError, ErrorCode};
-use crate::log::Wanted;
 use crate::log::query::{self as log, Span, limited};
+use crate::log::{Reader, Wanted};
 use crate::operation::Route;
 use crate::query::Query;
 use crate::types::{AuditEntry, Deed};
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// Which entries are wanted.
-#[derive(Default, Deserialize)]
+#[derive(PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct AuditQuery {
     after: Option<u64>,
@@ -49,6 +49,8 @@ struct AuditQuery {
 
 impl AuditQuery {
     fn wanted(self, watcher: &Watcher) -> Result<Wanted<AuditEntry>, ApiError> {
+        let of_all = AuditQuery { after: self.after, limit: self.limit, ..Self::default() };
+        let or_recent = self == of_all;
         let AuditQuery { after, limit: wanted, pool, operation, result, since, until } = self;
         let (after, limit, span) =
             (log::after(after)?, log::limit(wanted)?, Span::of(since, until)?);
@@ -60,7 +62,7 @@ impl AuditQuery {
                 && result.as_ref().is_none_or(|wanted| *wanted == what.result)
                 && span.has(&entry.time)
         };
-        Ok(Wanted { after, before: u64::MAX, limit, filter: Arc::new(filter) })
+        Ok(Wanted { after, before: u64::MAX, limit, filter: Arc::new(filter), or_recent })
     }
 }
 
@@ -81,9 +83,10 @@ async fn audit(
     State(watcher): State<Arc<Watcher>>,
     Query(query): Query<AuditQuery>,
 ) -> Answer<Vec<AuditEntry>> {
-    watcher.audit.list(query.wanted(&watcher)?).await.map(Json).map_err(|error| {
+    watcher.audit.list(query.wanted(&watcher)?, Reader::Question).await.map(Json).map_err(|error| {
         let why = format!("the audit log cannot be read: {error}");
-        ApiError::new(ErrorCode::LogUnreadable, why)
-            .with_hint("the newest entries are in memory: ask for fewer, or with `after`")
+        ApiError::new(ErrorCode::LogUnreadable, why).with_hint(
+            "the newest entries are in memory: ask for them alone, without a filter, or come again",
+        )
     })
 }

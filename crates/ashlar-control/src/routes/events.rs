@@ -14,8 +14,8 @@ use crate::access::leave::Leave;
 use crate::error::{ApiError, ErrorCode};
 use crate::events::filter::{EventQuery, filtered};
 use crate::events::{EventKind, EventMeaning};
-use crate::log::FOLLOWERS_MAX;
 use crate::log::query::limited;
+use crate::log::{FOLLOWERS_MAX, Reader};
 use crate::operation::Route;
 use crate::query::Query;
 use crate::types::Event;
@@ -50,10 +50,11 @@ async fn events(
 ) -> Answer<Vec<Event>> {
     let wanted = query.wanted()?;
     watcher.look().await;
-    watcher.log.list(wanted).await.map(Json).map_err(|error| {
+    watcher.log.list(wanted, Reader::Question).await.map(Json).map_err(|error| {
         let why = format!("the events that are written down cannot be read: {error}");
-        ApiError::new(ErrorCode::LogUnreadable, why)
-            .with_hint("the newest ones are in memory: ask for fewer, or with `after`")
+        ApiError::new(ErrorCode::LogUnreadable, why).with_hint(
+            "the newest ones are in memory: ask for them alone, without a filter, or come again",
+        )
     })
 }
 

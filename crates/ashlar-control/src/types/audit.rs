@@ -43,7 +43,9 @@ pub struct Deed {
     pub pool_uuid: Option<String>,
     /// The volume's name within the pool.
     pub volume: Option<String>,
-    /// What the request has brought, cut at 4KiB.
+    /// What else it was about, by its name: a token, key, policy, drive, receiver or kind of job.
+    pub target: Option<String>,
+    /// What the request has brought, cut at 4KiB, or at 256 bytes where it was not done.
     pub request: String,
     /// What came of it: `done`, `refused`, or `asked` (the client was asked for confirmation).
     pub result: String,

@@ -47,7 +47,7 @@ pub struct Happening {
     #[serde(default)]
     #[schema(required = true)]
     pub hosts: Vec<String>,
-    /// Where the host's connection comes from.
+    /// Where the host's connection, or whoever is kept out, comes from.
     pub address: Option<String>,
     /// The host's controller.
     pub controller_id: Option<u16>,

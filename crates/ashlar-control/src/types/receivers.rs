@@ -27,7 +27,8 @@ pub struct Receiver {
     /// When it has taken an event last, since the daemon was started: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub delivered_at: Option<String>,
-    /// Events that it has not taken and will not be sent any more, since the daemon was started.
+    /// Events that it has not taken and will not be sent any more, since the daemon was started: at
+    /// least so many, as nobody knows how many there are in what cannot be read.
     pub dropped_events: u64,
 }
 

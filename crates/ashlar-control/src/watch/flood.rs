@@ -3,26 +3,29 @@
 
 use std::time::{Duration, Instant};
 
-/// Events in one interval.
-const EVENTS_MAX: u32 = 64;
-const INTERVAL: Duration = Duration::from_secs(10);
-
 /// Counts events of one kind.
-#[derive(Default)]
 pub struct Flood {
+    /// Events in one interval.
+    most: u32,
+    interval: Duration,
     begun: Option<Instant>,
     told: u32,
     untold: u64,
 }
 
 impl Flood {
+    /// So many in an interval are told.
+    pub fn new(most: u32, interval: Duration) -> Self {
+        Flood { most, interval, begun: None, told: 0, untold: 0 }
+    }
+
     /// Whether one more may be told now. Otherwise it is counted.
     pub fn admits(&mut self, now: Instant) -> bool {
         if self.is_over(now) {
             self.begun = Some(now);
             self.told = 0;
         }
-        let admits = self.told < EVENTS_MAX;
+        let admits = self.told < self.most;
         if admits {
             self.told += 1;
         } else {
@@ -37,7 +40,7 @@ impl Flood {
     }
 
     fn is_over(&self, now: Instant) -> bool {
-        self.begun.is_none_or(|begun| now.duration_since(begun) >= INTERVAL)
+        self.begun.is_none_or(|begun| now.duration_since(begun) >= self.interval)
     }
 }
 

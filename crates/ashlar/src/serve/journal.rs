@@ -7,10 +7,10 @@
 //!
 //! One thread writes. It may hang where the file system does: what comes meanwhile waits in a queue
 //! that has a bound, and beyond that is counted and not kept. What could not be written is written
-//! again, before all that came later. Nobody waits for the thread but the end of the daemon.
+//! again, before all that came later. Whoever wants to know that an entry is durable waits for it;
+//! nobody else waits for the thread but the end of the daemon.
 //!
-//! One thread reads at a time. Whoever asks while another one hangs in the file system is told so,
-//! and leaves no thread behind.
+//! Few threads read at a time (`readers`).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,17 +20,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use ashlar_control::{Archive, Entry, Keeping, RECENT_MAX, Wanted};
+use ashlar_control::{Archive, Entry, Keeping, RECENT_MAX, Reader, Wanted};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::apart::apart;
 use files::Files;
+use readers::Readers;
 
 mod files;
+mod readers;
 
 /// Entries that wait for the thread, and those that it writes at a time: all that wait are in the
 /// log's memory all the while.
@@ -38,8 +40,6 @@ const QUEUE_MAX: usize = RECENT_MAX / 2;
 const BATCH_MAX: usize = RECENT_MAX / 2;
 /// When what could not be written is tried again, where nothing else comes.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
-/// How long the entries that are read are waited for.
-const READ_WAIT: Duration = Duration::from_secs(10);
 
 /// How much a journal keeps.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,7 @@ pub struct Journal {
     queue: Mutex<Option<SyncSender<Line>>>,
     written: Mutex<Option<oneshot::Receiver<()>>>,
     state: Arc<Mutex<State>>,
-    /// Who reads has the only one, and a thread that hangs keeps it.
-    reader: Arc<Semaphore>,
+    readers: Readers,
     /// Files that could not be read, which was said.
     bad: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
@@ -66,6 +65,8 @@ pub struct Journal {
 struct Line {
     seq: u64,
     text: String,
+    /// Dropped once it is durable, or cannot be now.
+    written: Option<oneshot::Sender<()>>,
 }
 
 /// What has become of entries.
@@ -102,8 +103,8 @@ impl Journal {
         };
         thread::Builder::new().name("journal".to_owned()).spawn(work)?;
         let (queue, written) = (Mutex::new(Some(queue)), Mutex::new(Some(written)));
-        let (reader, bad) = (Arc::new(Semaphore::new(1)), Arc::default());
-        Ok(Journal { directory, queue, written, state, reader, bad })
+        let (readers, bad) = Default::default();
+        Ok(Journal { directory, queue, written, state, readers, bad })
     }
 
     /// Takes no more, and waits so long for what is on its way to the file.
@@ -123,7 +124,7 @@ impl Journal {
 
     /// The newest entries, for a daemon that starts: nothing if they cannot be read in time.
     pub async fn newest<E: Entry + DeserializeOwned>(&self) -> Vec<E> {
-        match self.read(Wanted::<E>::last(RECENT_MAX)).await {
+        match self.read(Wanted::<E>::last(RECENT_MAX), Reader::Question).await {
             Ok(entries) => entries,
             Err(error) => {
                 let directory = self.directory.display();
@@ -137,19 +138,12 @@ impl Journal {
     fn read<E: Entry + DeserializeOwned>(
         &self,
         wanted: Wanted<E>,
+        reader: Reader,
     ) -> impl Future<Output = io::Result<Vec<E>>> + Send + use<E> {
-        let (directory, reader) = (self.directory.clone(), self.reader.clone());
-        let bad = self.bad.clone();
-        let read = async move {
-            let place = reader.acquire_owned().await.map_err(io::Error::other)?;
-            let work = move || {
-                let read = files::read(&directory, &wanted, &|file, error| said(&bad, file, error));
-                drop(place);
-                read
-            };
-            apart("journal-read", work)?.await.map_err(io::Error::other)?
-        };
-        async move { timeout(READ_WAIT, read).await.unwrap_or_else(|late| Err(late.into())) }
+        let (directory, bad) = (self.directory.clone(), self.bad.clone());
+        self.readers.read(reader, move || {
+            files::read(&directory, &wanted, &|file, error| said(&bad, file, error))
+        })
     }
 
     fn keep(&self, line: Line) {
@@ -172,13 +166,13 @@ impl Journal {
 }
 
 impl<E: Entry + Serialize + DeserializeOwned> Archive<E> for Journal {
-    fn keep(&self, entry: &E) {
+    fn keep(&self, entry: &E, written: Option<oneshot::Sender<()>>) {
         let text = serde_json::to_string(entry).expect("an entry is plain data");
-        self.keep(Line { seq: entry.seq(), text });
+        self.keep(Line { seq: entry.seq(), text, written });
     }
 
-    fn read(&self, wanted: Wanted<E>) -> BoxFuture<'static, io::Result<Vec<E>>> {
-        Box::pin(Journal::read(self, wanted))
+    fn read(&self, wanted: Wanted<E>, reader: Reader) -> BoxFuture<'static, io::Result<Vec<E>>> {
+        Box::pin(Journal::read(self, wanted, reader))
     }
 
     fn take_change(&self) -> Option<Keeping> {
@@ -242,6 +236,8 @@ fn write_all(lines: &Receiver<Line>, mut files: Files, state: &Mutex<State>) {
                 return state.has_failed(why, lost as u64);
             }
             state.has_failed(why, 0);
+            // Nobody waits until it can be.
+            batch.iter_mut().for_each(|line: &mut Line| line.written = None);
         } else {
             batch.clear();
             locked(state).is_well();

@@ -87,6 +87,21 @@ fn every_change_is_in_the_audit_log_with_who_has_asked_and_what_came_of_it() {
     assert!(text.contains("refused  volume create tank/v0"), "{text}");
 }
 
+/// The entry was still on its way to the disk when the change was answered.
+#[test]
+fn a_change_that_was_answered_is_in_the_audit_log_whatever_ends_the_daemon_then() {
+    let place = Place::new();
+    for round in 0..4 {
+        let daemon = place.start();
+        place.ok(&["token", "create", &format!("t{round}"), "--role", "viewer"]);
+        daemon.kill();
+        let files = fs::read_dir(place.path("audit")).expect("a change was made");
+        let texts = files.map(|file| fs::read_to_string(file.expect("it").path()).expect("text"));
+        let lines: usize = texts.map(|text| text.matches("create_token").count()).sum();
+        assert_eq!(lines, round + 1);
+    }
+}
+
 /// Ctrl-C at a command ended its connection, and with it the part that wrote down what it had done.
 #[test]
 fn a_change_is_in_the_audit_log_although_its_client_has_gone() {

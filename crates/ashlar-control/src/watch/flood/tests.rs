@@ -1,8 +1,11 @@
 use super::*;
 
+const EVENTS_MAX: u32 = 64;
+const INTERVAL: Duration = Duration::from_secs(10);
+
 #[test]
 fn a_flood_is_told_up_to_a_bound_and_then_counted() {
-    let (mut flood, start) = (Flood::default(), Instant::now());
+    let (mut flood, start) = (Flood::new(EVENTS_MAX, INTERVAL), Instant::now());
     assert_eq!(flood.take_untold(start), 0);
     let told = (0..1000).filter(|_| flood.admits(start)).count();
     assert_eq!(told, EVENTS_MAX as usize);

@@ -33,8 +33,7 @@ pub fn audit(entries: &[AuditEntry]) -> String {
 
 fn entry(entry: &AuditEntry) -> String {
     let AuditEntry { seq, time, what } = entry;
-    let target: Vec<&str> = what.pool.iter().chain(&what.volume).map(String::as_str).collect();
-    let head = format!("{seq}  {time}  {:7}  {} {}", what.result, what.command, target.join("/"));
+    let head = format!("{seq}  {time}  {:7}  {} {}", what.result, what.command, what.about());
     let mut lines = vec![head.trim_end().to_owned()];
     let mut say = |text: String| lines.push(below(&cut_below(&text)));
     say(format!("by {} ({})", what.caller, what.role));

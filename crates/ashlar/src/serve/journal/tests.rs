@@ -18,7 +18,7 @@ fn entry(seq: u64) -> AuditEntry {
 async fn written(directory: &TempDir, numbers: impl IntoIterator<Item = u64>) {
     let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
     let archive: &dyn Archive<AuditEntry> = &journal;
-    numbers.into_iter().for_each(|seq| archive.keep(&entry(seq)));
+    numbers.into_iter().for_each(|seq| archive.keep(&entry(seq), None));
     journal.end(LONG).await;
     assert_eq!(archive.take_change(), None);
 }
@@ -89,7 +89,7 @@ async fn that_it_cannot_be_written_is_told_once_and_all_is_kept_once_it_can_be()
     fs::write(&place, "in its way").expect("room");
     let journal = Journal::start(place.clone(), BOUNDS).expect("a thread");
     let archive: &dyn Archive<AuditEntry> = &journal;
-    archive.keep(&entry(1));
+    archive.keep(&entry(1), None);
     let why = loop {
         if let Some(Keeping::Not(why)) = archive.take_change() {
             break why;
@@ -100,7 +100,7 @@ async fn that_it_cannot_be_written_is_told_once_and_all_is_kept_once_it_can_be()
     assert_eq!(archive.take_change(), None, "it is told once");
     assert_eq!(archive.failure(), Some((why, 0)));
     fs::remove_file(&place).expect("it goes");
-    archive.keep(&entry(2));
+    archive.keep(&entry(2), None);
     journal.end(LONG).await;
     assert_eq!(read(&directory, None, 100), [1, 2]);
     assert_eq!(archive.take_change(), Some(Keeping::Again { lost: 0 }));
@@ -113,7 +113,7 @@ async fn what_the_daemon_ends_with_and_cannot_write_is_counted() {
     fs::write(directory.path().join("audit"), "in its way").expect("room");
     let journal = Journal::start(directory.path().join("audit"), BOUNDS).expect("a thread");
     let archive: &dyn Archive<AuditEntry> = &journal;
-    (0..3).for_each(|seq| archive.keep(&entry(seq)));
+    (0..3).for_each(|seq| archive.keep(&entry(seq), None));
     journal.end(LONG).await;
     assert!(archive.failure().is_some_and(|(_, lost)| lost == 3));
 }
@@ -123,7 +123,11 @@ fn a_file_that_nobody_finds_any_more_is_begun_anew() {
     let directory = TempDir::new().expect("room");
     let place = directory.path().join("audit");
     let mut files = Files::new(place.clone(), BOUNDS);
-    let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
+    let line = |seq: u64| Line {
+        seq,
+        text: serde_json::to_string(&entry(seq)).expect("JSON"),
+        written: None,
+    };
     files.append(&[line(1)]).expect("room");
     fs::remove_dir_all(&place).expect("it goes");
     files.append(&[line(2)]).expect("it is made again");
@@ -137,7 +141,11 @@ fn a_file_that_nobody_finds_any_more_is_begun_anew() {
 fn files_are_bounded_in_number_however_little_each_has() {
     let directory = TempDir::new().expect("room");
     let place = directory.path().join("audit");
-    let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
+    let line = |seq: u64| Line {
+        seq,
+        text: serde_json::to_string(&entry(seq)).expect("JSON"),
+        written: None,
+    };
     let bounds = Bounds { total_bytes: 1 << 30, ..BOUNDS };
     for seq in 0..600 {
         Files::new(place.clone(), bounds).append(&[line(seq)]).expect("room");
@@ -150,7 +158,11 @@ fn files_are_bounded_in_number_however_little_each_has() {
 fn entries_that_were_written_twice_are_read_once() {
     let directory = TempDir::new().expect("room");
     let place = directory.path().join("audit");
-    let line = |seq: u64| Line { seq, text: serde_json::to_string(&entry(seq)).expect("JSON") };
+    let line = |seq: u64| Line {
+        seq,
+        text: serde_json::to_string(&entry(seq)).expect("JSON"),
+        written: None,
+    };
     Files::new(place.clone(), BOUNDS).append(&[line(1), line(2), line(3)]).expect("room");
     Files::new(place.clone(), BOUNDS).append(&[line(2), line(3), line(4)]).expect("room");
     // One whose end nobody could make durable, nor take back.
@@ -175,4 +187,24 @@ async fn a_file_that_cannot_be_read_keeps_nobody_from_the_others() {
     let bad = |file: &Path, _: &io::Error| told.borrow_mut().push(file.to_owned());
     files::read(&place, &wanted, &bad).expect("the others are readable");
     assert_eq!(told.into_inner(), [place.join(format!("{:020}.jsonl", 8))]);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_an_entry_waits_until_it_is_in_its_file_or_cannot_be() {
+    let directory = TempDir::new().expect("room");
+    let place = directory.path().join("audit");
+    let journal = Journal::start(place.clone(), BOUNDS).expect("a thread");
+    let archive: &dyn Archive<AuditEntry> = &journal;
+    for seq in 1..20 {
+        let (writes, written) = oneshot::channel();
+        archive.keep(&entry(seq), Some(writes));
+        let _ = timeout(LONG, written).await.expect("it is written");
+        assert_eq!(read(&directory, None, 1), [seq]);
+    }
+    fs::remove_dir_all(&place).expect("it goes");
+    fs::write(&place, "in its way").expect("room");
+    let (writes, written) = oneshot::channel();
+    archive.keep(&entry(20), Some(writes));
+    let _ = timeout(LONG, written).await.expect("nobody waits for what cannot be written");
+    assert!(archive.failure().is_some());
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use ashlar_control::types::{Event, Happening, Receiver, Severity};
-use ashlar_control::{EventKind, EventLog, Wanted, Watcher};
+use ashlar_control::{EventKind, EventLog, Reader, Wanted, Watcher};
+use futures_util::future::join;
 use humantime::format_rfc3339_seconds;
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -104,8 +105,25 @@ impl Delivery {
         self.place.settled(longest).await;
     }
 
-    /// Sends what comes, for as long as it is polled.
+    /// Sends what comes, and again what was not taken by all, for as long as it is polled.
     pub async fn run(&self, watcher: &Watcher) {
+        join(self.send_all(watcher), self.settle_all(watcher)).await;
+    }
+
+    async fn settle_all(&self, watcher: &Watcher) {
+        loop {
+            let flaw = self.carrier.settled().await;
+            let mut facts = self.facts();
+            // Otherwise what fails now counts, and is told.
+            if !facts.is_failing {
+                facts.problem.clone_from(&flaw);
+                drop(facts);
+                self.warn_of_flaw(flaw.as_deref(), watcher);
+            }
+        }
+    }
+
+    async fn send_all(&self, watcher: &Watcher) {
         let mut after = self.begin(watcher).await;
         loop {
             let events = self.next(&mut after, watcher).await;
@@ -184,13 +202,13 @@ impl Delivery {
 
     /// What there is, once what goes with it has had time to come.
     async fn gathered(&self, after: u64) -> io::Result<Vec<Event>> {
-        let found = self.log.list(self.wanted(after)).await?;
+        let found = self.log.list(self.wanted(after), Reader::Receiver).await?;
         let gather = Duration::from_secs(self.carrier.gather_seconds());
         if found.is_empty() || gather.is_zero() || found.len() >= self.carrier.events_max() {
             return Ok(found);
         }
         sleep(gather).await;
-        self.log.list(self.wanted(after)).await
+        self.log.list(self.wanted(after), Reader::Receiver).await
     }
 
     fn wanted(&self, after: u64) -> Wanted<Event> {
@@ -199,7 +217,13 @@ impl Delivery {
         let filter =
             move |event: &Event| wants.has(event) && event.what.receiver.as_ref() != Some(&name);
         let limit = READ_MAX.max(self.carrier.events_max());
-        Wanted { after: Some(after), before: u64::MAX, limit, filter: Arc::new(filter) }
+        Wanted {
+            after: Some(after),
+            before: u64::MAX,
+            limit,
+            filter: Arc::new(filter),
+            or_recent: false,
+        }
     }
 
     /// Sends these until they are taken, or given up.
@@ -222,8 +246,7 @@ impl Delivery {
 
     fn has_delivered(&self, flaw: Option<String>, watcher: &Watcher) {
         let name = &self.name;
-        let warning = flaw.as_ref().map(|flaw| format!("'{name}' takes events, but {flaw}"));
-        watcher.warn(&self.warner(), warning);
+        self.warn_of_flaw(flaw.as_deref(), watcher);
         let mut facts = self.facts();
         facts.delivered_at = Some(format_rfc3339_seconds(SystemTime::now()).to_string());
         (facts.problem, facts.is_failing) = (flaw, false);
@@ -231,6 +254,11 @@ impl Delivery {
             let message = format!("'{name}' takes events again");
             watcher.tell(self.about(Severity::Info, EventKind::ReceiverWorks, message));
         }
+    }
+
+    fn warn_of_flaw(&self, flaw: Option<&str>, watcher: &Watcher) {
+        let warning = flaw.map(|flaw| format!("'{}' takes events, but {flaw}", self.name));
+        watcher.warn(&self.warner(), warning);
     }
 
     fn has_failed(&self, times: u32, why: &str, watcher: &Watcher) {
@@ -279,7 +307,11 @@ impl Delivery {
         let why = format!("it cannot be read: {error}");
         tracing::warn!("'{name}' is not told {what}: {why}");
         watcher.warn(&self.warner(), Some(format!("'{name}' is not told {what}: {why}")));
-        self.facts().problem = Some(format!("{what} is not sent: {why}"));
+        let mut facts = self.facts();
+        facts.problem = Some(format!("{what} is not sent: {why}"));
+        // How many they are nobody knows.
+        facts.dropped += 1;
+        drop(facts);
         let message = format!("'{name}' is not told {what}");
         let dropped = self.about(Severity::Warning, EventKind::EventsDropped, message);
         watcher.tell(dropped.because(Some(&why)));
