@@ -16,7 +16,7 @@ mod jwt;
 pub(crate) mod leave;
 mod tokens;
 
-pub use accounts::{Accounts, Vault, VaultError};
+pub use accounts::{Accounts, Shown, Vault, VaultError};
 pub(crate) use attempts::Attempts;
 pub(crate) use buckets::Buckets;
 

@@ -32,7 +32,7 @@ mod serve;
 pub mod types;
 mod watch;
 
-pub use access::{Accounts, Role, Vault, VaultError};
+pub use access::{Accounts, Role, Shown, Vault, VaultError};
 pub use audit::AuditLog;
 pub use consent::{CONFIRM, Consent};
 pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};
@@ -41,7 +41,7 @@ pub use events::{
     severity_of_drive_state, severity_of_pool_state,
 };
 pub use listen::{ListenError, Socket, SocketGroup, SocketPlace};
-pub use log::{Archive, Entry, FOLLOWERS_MAX, Keeping, Log, RECENT_MAX, Wanted};
+pub use log::{Archive, Entry, FOLLOWERS_MAX, Keeping, Log, RECENT_MAX, Reader, Wanted};
 pub use metrics::{MetricMeaning, metrics};
 pub use node_api::{Answer, HostEnd, HostVisit, HostVisits, NodeApi, SharedHostNqn, Warning};
 pub use notifier::Notifier;

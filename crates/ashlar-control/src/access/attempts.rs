@@ -52,18 +52,19 @@ impl Attempts {
         failures
     }
 
-    /// It has failed.
-    pub fn has_failed(&self, from: IpAddr, now: Instant) {
+    /// It has failed. Returns whether that was the last time that it may for now.
+    pub fn has_failed(&self, from: IpAddr, now: Instant) -> bool {
         let from = network_of(from);
         let mut failures = self.with_room_for(from, now);
         if failures.len() >= ADDRESSES_MAX && !failures.contains_key(&from) {
-            return;
+            return false;
         }
         let of_address = failures.entry(from).or_insert(Failures { since: now, count: 0 });
         if now.saturating_duration_since(of_address.since) >= INTERVAL {
             *of_address = Failures { since: now, count: 0 };
         }
-        of_address.count += 1;
+        of_address.count = of_address.count.saturating_add(1);
+        of_address.count == FAILURES_MAX
     }
 }
 

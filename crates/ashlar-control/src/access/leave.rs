@@ -24,7 +24,7 @@ impl Leave {
     pub async fn ends(self) {
         let Some(shown) = &self.shown else { return std::future::pending().await };
         let mut changes = self.accounts.changes();
-        while self.accounts.who_shows(shown).is_some() {
+        while self.accounts.who_shows(shown).known().is_some() {
             let _ = timeout(LOOK_INTERVAL, changes.changed()).await;
         }
     }

@@ -43,9 +43,10 @@ pub(super) async fn answer(State(api): State<Api>, request: Request, next: Next)
     response
 }
 
-/// A token costs next to nothing to look up: its owner is let in, whoever else comes from there.
+/// A token that is known costs next to nothing to look up: its owner is let in, whoever else comes
+/// from there.
 fn shows_token(api: &Api, request: &Request) -> bool {
-    guard::bearer(request).is_some_and(|shown| api.accounts.who_has_token(shown).is_some())
+    guard::bearer(request).is_some_and(|shown| api.accounts.look_up(shown).known().is_some())
 }
 
 fn refusal() -> Response {

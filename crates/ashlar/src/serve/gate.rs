@@ -4,19 +4,28 @@
 //! say it, and it is tried again until it is there. At a SIGHUP the certificate is read again.
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ashlar_control::types::{Happening, Severity};
 use ashlar_control::{
     Accounts, EventKind, Network, NetworkFacts, SharedFacts, SharedIdentity, Watcher,
 };
+use futures_util::future::select;
 use tokio::sync::{Notify, mpsc};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::accounts;
 use super::apart::OneByOne;
 use super::network::{self, NetworkConfig};
 use super::state::RETRY_INTERVAL;
+
+/// How often it is tried to write down who was kept out.
+const WRITE_INTERVAL: Duration = Duration::from_secs(5);
+/// By whom a certificate that cannot be taken is warned of.
+const CERTIFICATE: &str = "api_certificate";
+const NOT_TAKEN: &str = "the API keeps its certificate, for another cannot be taken";
 
 /// The door.
 pub struct Gate {
@@ -31,6 +40,28 @@ pub struct Gate {
     /// It listens, and is not served yet.
     opened: Option<Network>,
     identity: Option<SharedIdentity>,
+}
+
+/// Has accounts written that could not be when somebody was kept out.
+async fn keep_written(accounts: &Accounts, watcher: &Watcher) {
+    let mut changes = accounts.changes();
+    loop {
+        let why = accounts.why_unwritten();
+        let warn = |why: &String| {
+            format!(
+                "a token or key that was taken away is let in again after the next start: {why}"
+            )
+        };
+        watcher.warn("revocations", why.as_ref().map(warn));
+        match why {
+            Some(_) => {
+                sleep(WRITE_INTERVAL).await;
+                accounts.write_again().await;
+            }
+            // The accounts outlive this.
+            None => drop(changes.changed().await),
+        }
+    }
 }
 
 /// Something that may be wrong for a while.
@@ -110,9 +141,23 @@ impl Gate {
         self.opened.as_ref().map(Network::facts).unwrap_or_default()
     }
 
-    /// Opens what is closed still, and reads the certificate again whenever `reload` says so, for
-    /// as long as it is polled. `served` is given what listens, and `facts` where.
+    /// Opens what is closed still, reads the certificate again whenever `reload` says so, and
+    /// writes down who was kept out, for as long as it is polled. `served` is given what listens,
+    /// and `facts` where.
     pub async fn keep(
+        self,
+        served: mpsc::Sender<Network>,
+        facts: SharedFacts,
+        watcher: Arc<Watcher>,
+        reload: Arc<Notify>,
+    ) {
+        let accounts = self.accounts.clone();
+        let written = pin!(keep_written(&accounts, &watcher));
+        let opened = pin!(self.keep_open(served, facts, watcher.clone(), reload));
+        select(opened, written).await;
+    }
+
+    async fn keep_open(
         mut self,
         served: mpsc::Sender<Network>,
         facts: SharedFacts,
@@ -162,7 +207,12 @@ impl Gate {
     /// Takes the certificate that is there now.
     async fn renew(&mut self, facts: &SharedFacts, watcher: &Watcher) {
         let Some(shared) = &self.identity else { return };
-        match network::identity(&self.config, &self.state_dir).await {
+        let taken = network::identity(&self.config, &self.state_dir).await;
+        let why = taken.as_ref().err().map(|error| {
+            format!("{NOT_TAKEN}: {error:#}; without it the next start serves no API")
+        });
+        watcher.warn(CERTIFICATE, why);
+        match taken {
             Ok(identity) if identity.fingerprint() == shared.get().fingerprint() => {}
             Ok(identity) => {
                 let fingerprint = identity.fingerprint().to_owned();
@@ -176,10 +226,9 @@ impl Gate {
                 watcher.tell(Happening::new(Severity::Info, kind, message));
             }
             Err(error) => {
-                let message = "the API keeps its certificate, for another cannot be taken";
-                tracing::error!("{message}: {error:#}");
+                tracing::error!("{NOT_TAKEN}: {error:#}");
                 let refused =
-                    Happening::new(Severity::Warning, EventKind::CertificateRefused, message);
+                    Happening::new(Severity::Warning, EventKind::CertificateRefused, NOT_TAKEN);
                 watcher.tell(refused.because(Some(&format!("{error:#}"))));
             }
         }

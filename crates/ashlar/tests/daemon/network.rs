@@ -293,6 +293,32 @@ fn a_viewer_who_asks_for_changes_without_end_pushes_nothing_out_of_the_audit_log
     assert_eq!(all.iter().filter(|entry| counted(entry)).count(), 1);
 }
 
+#[test]
+fn an_operator_who_asks_in_vain_without_end_pushes_nothing_out_of_the_audit_log() {
+    let place = Place::new();
+    let _daemon = place.start_with(&SERVED);
+    let server = Server::of(&place);
+    let file = token(&place, "ci", "operator");
+    let secret = fs::read_to_string(&file).expect("a token");
+    let mut stream = connected(&place, &server);
+    let body = format!(r#"{{"pool":"tank","name":"{}","size_bytes":1}}"#, "a".repeat(4000));
+    let shown = format!(
+        "authorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+        secret.trim(),
+        body.len()
+    );
+    for _ in 0..300 {
+        let head = format!("POST /api/v1/volumes HTTP/1.1\r\nhost: a\r\n{shown}\r\n{body}");
+        stream.write_all(head.as_bytes()).and_then(|()| stream.flush()).expect("it listens");
+        assert!(next_status(&mut stream).is_some_and(|status| (400..500).contains(&status)));
+    }
+    let entries = place.json(&["audit", "--limit", "10000"]);
+    let entries: Vec<AuditEntry> = serde_json::from_value(entries).expect("entries");
+    assert!(entries[0].what.command == "token create" && entries.len() < 40, "{}", entries.len());
+    assert_eq!(entries[0].what.target.as_deref(), Some("ci"));
+    assert!(entries.iter().all(|entry| entry.what.request.len() < 300));
+}
+
 /// Whether an event of that kind was told.
 fn is_told(place: &Place, kind: &str) -> bool {
     place.json(&["events", "--kind", kind]).as_array().is_some_and(|events| !events.is_empty())
@@ -362,7 +388,29 @@ fn another_certificate_is_taken_at_a_sighup_and_one_that_is_none_is_not() {
     reload();
     place.wait_until("it is refused", |place| is_told(place, "certificate_refused"));
     assert_eq!(Server::of(&place).fingerprint, after.fingerprint);
+    let is_warned = |place: &Place| place.in_words(&["status"]).contains("keeps its certificate");
+    place.wait_until("it is warned of", is_warned);
+    put();
+    reload();
+    place.wait_until("it is no more", |place| !is_warned(place));
     daemon.terminate();
+}
+
+#[test]
+fn who_shows_tokens_that_nobody_knows_is_told_of_once_and_keeps_nobody_else_out() {
+    let place = Place::new();
+    let _daemon = place.start_with(&SERVED);
+    let server = Server::of(&place);
+    let good = token(&place, "ci", "viewer");
+    let bad = place.path("bad.token");
+    fs::write(&bad, "ashlar_0").expect("room");
+    for _ in 0..11 {
+        refused(server.ask(&bad, &["status"]));
+    }
+    let told = place.json(&["events", "--kind", "address_kept_out"]);
+    let told = told.as_array().expect("a list");
+    assert_eq!((told.len(), &told[0]["address"]), (1, &"127.0.0.1".into()));
+    assert!(server.ask(&good, &["status"]).status().expect("it runs").success());
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn a_token_is_known_after_the_next_start_and_nobody_else_may_read_the_file() {
     let accounts = open(directory.path()).0;
     let made = on_runtime(accounts.create_token(&token())).expect("it is made");
     let (again, _) = open(directory.path());
-    assert!(again.who_shows(&made.secret).is_some());
+    assert!(again.who_shows(&made.secret).known().is_some());
     let file = fs::metadata(directory.path().join("accounts.json")).expect("it is there");
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
 }
@@ -35,7 +35,7 @@ fn a_file_that_is_damaged_lets_nobody_in_changes_nothing_and_is_read_once_it_is_
     let (accounts, why) = open(directory.path());
     let why = why.expect("it is damaged");
     assert!(why.contains("accounts.json is damaged") && why.contains("remove it"), "{why}");
-    assert!(accounts.who_shows(&made.secret).is_none());
+    assert!(accounts.who_shows(&made.secret).known().is_none());
     let refused = on_runtime(accounts.create_token(&token())).expect_err("it is not known");
     assert!(refused.detail.contains("is damaged"), "{refused:?}");
     assert_eq!(fs::read(&path).expect("it is there"), b"{");
@@ -43,7 +43,7 @@ fn a_file_that_is_damaged_lets_nobody_in_changes_nothing_and_is_read_once_it_is_
     assert!(on_runtime(read_again(&accounts, directory.path(), &reading)).is_err());
     fs::write(&path, whole).expect("room");
     on_runtime(read_again(&accounts, directory.path(), &reading)).expect("it is whole");
-    assert!(accounts.who_shows(&made.secret).is_some());
+    assert!(accounts.who_shows(&made.secret).known().is_some());
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_write_that_hangs_brings_no_token_back_that_is_revoked_after_it() {
     drop(fs::read(&new).expect("the write goes on"));
     while revoke().is_err() {}
     let (after, why) = open(directory.path());
-    assert!(why.is_none() && after.who_shows(&made.secret).is_none(), "{why:?}");
+    assert!(why.is_none() && after.who_shows(&made.secret).known().is_none(), "{why:?}");
     let kept = fs::read_to_string(&path).expect("it is there");
     assert!(!kept.contains("other"), "what was refused is not there: {kept}");
 }
