@@ -48,6 +48,7 @@ pub(super) fn routes() -> Vec<Route> {
             .changes(Role::Admin, "key add")
             .text("Registers a public key. JSON web tokens (RFC 7519) that its owner signs are let in, with the claim `role` and no more than the key's role. They need the claim `exp`.")
             .takes::<AddKey>()
+            .idempotent()
             .makes::<Key>("The key.")
             .fails(&[InvalidName, InvalidKey, KeyExists, TooManyAccounts, StateNotWritten]),
         Route::delete("/keys/{key}", "remove_key", remove_key)

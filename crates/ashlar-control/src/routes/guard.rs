@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{RawPathParams, Request};
 use axum::http::Method;
-use axum::http::header::{AUTHORIZATION, IF_MATCH};
+use axum::http::header::AUTHORIZATION;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -20,7 +20,7 @@ use super::Api;
 use super::bounded::Known;
 use super::idempotency::Key;
 use crate::access::leave::Leave;
-use crate::access::{Caller, Entrance};
+use crate::access::{Caller, Entrance, Shown};
 use crate::changes::deed;
 use crate::error::{ApiError, ErrorCode, Problem};
 use crate::operation::Operation;
@@ -121,6 +121,8 @@ fn refused(
 struct Asked {
     /// The parameters of its path.
     named: Vec<(String, String)>,
+    /// Who asks, whatever process or port they come from.
+    caller: String,
     deed: Deed,
     request: Request,
     /// The client's key, and a hash of what it asks for with that.
@@ -141,13 +143,19 @@ impl Asked {
             true => Key::of(request.headers(), caller)?,
             false => None,
         };
-        let said = blake3::Hasher::new().update(operation.id.as_bytes()).update(body).finalize();
+        let path = request.uri().path().as_bytes();
+        let said = [operation.id.as_bytes(), path, body.as_ref()];
+        let mut hasher = blake3::Hasher::new();
+        // None of the first two has such a byte, and so no part can be taken for another.
+        said.iter().for_each(|part| _ = hasher.update(part).update(&[0]));
+        let said = hasher.finalize();
         let deed = deed(operation, named, body, caller);
         let named = named.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned()));
         // What is made in a pool that the body names takes its turn there as well.
         let of_body = deed.pool.clone().filter(|_| operation.path == "/volumes");
         let named = named.chain(of_body.map(|pool| ("pool".to_owned(), pool))).collect();
-        Ok(Asked { named, deed, request, key: key.map(|key| (key, said)) })
+        let key = key.map(|key| (key, said));
+        Ok(Asked { named, caller: caller.name(), deed, request, key })
     }
 }
 
@@ -155,8 +163,8 @@ impl Asked {
 /// is done, and written down.
 async fn changed(api: Api, asked: Asked, next: Next) -> Response {
     let change = tokio::spawn(async move {
-        let Asked { named, deed, request, key } = asked;
-        let make = || made(&api, &named, deed, request, next);
+        let Asked { named, caller, deed, request, key } = asked;
+        let make = || made(&api, &named, (&caller, deed), request, next);
         match key {
             Some((key, said)) => {
                 let answer = api.answers.once(key, said, Instant::now(), make).await;
@@ -174,7 +182,7 @@ async fn changed(api: Api, asked: Asked, next: Next) -> Response {
 async fn made(
     api: &Api,
     named: &[(String, String)],
-    deed: Deed,
+    (caller, deed): (&str, Deed),
     request: Request,
     next: Next,
 ) -> Response {
@@ -188,7 +196,8 @@ async fn made(
         true => pool_of_answer(response).await,
         false => (response, None),
     };
-    api.watcher.tell_change(deed.of_pool(opened.or(pool)).answered(&response));
+    let deed = deed.of_pool(opened.or(pool)).answered(&response);
+    api.watcher.tell_change(caller, deed).await;
     // Whoever has made a change finds its events.
     api.watcher.look().await;
     response
@@ -231,12 +240,13 @@ fn caller(api: &Api, request: &Request) -> Result<Caller, ApiError> {
     };
     let now = Instant::now();
     let may_try = api.attempts.may_try(address.ip(), now);
-    // A token costs next to nothing to look up: its owner is let in, whoever else fails from there.
-    let known = bearer(request).and_then(|shown| match may_try {
+    // A token that is known costs next to nothing to look up: its owner is let in, whoever else
+    // fails from there.
+    let shown = bearer(request).map(|shown| match may_try {
         true => api.accounts.who_shows(shown),
-        false => api.accounts.who_has_token(shown),
+        false => api.accounts.look_up(shown),
     });
-    if let Some((account, role)) = known {
+    if let Some(Shown::Known(account, role)) = shown {
         let (account, address) = (Some(account), Some(address));
         return Ok(Caller { account, address, role, ..Caller::default() });
     }
@@ -244,9 +254,13 @@ fn caller(api: &Api, request: &Request) -> Result<Caller, ApiError> {
         let why = format!("{} has failed too often to say who it is", address.ip());
         return Err(ApiError::new(ErrorCode::TooManyAttempts, why).with_hint("wait for a minute"));
     }
-    let why = match bearer(request) {
+    let why = match shown {
+        // It was good once: nobody tries to guess by that.
+        Some(Shown::Over) => "the token is not known, or does not hold any more",
         Some(_) => {
-            api.attempts.has_failed(address.ip(), now);
+            if api.attempts.has_failed(address.ip(), now) {
+                api.watcher.tell_kept_out(address.ip(), now);
+            }
             "the token is not known, or does not hold any more"
         }
         None => "the request shows no token",
@@ -277,14 +291,19 @@ fn check_query(operation: &Operation, request: &Request) -> Result<(), ApiError>
     Err(ApiError::new(ErrorCode::InvalidQuery, why))
 }
 
-/// A precondition that nobody looks at would count as one that holds.
+/// A precondition that nobody looks at would count as one that holds, and a key that nobody keeps
+/// as one by which nothing is made twice.
 fn check_headers(operation: &Operation, request: &Request) -> Result<(), ApiError> {
-    let is_ignored = operation.is_change() && !operation.takes_if_match();
-    if !is_ignored || !request.headers().contains_key(IF_MATCH) {
-        return Ok(());
+    let taken =
+        [("If-Match", operation.takes_if_match()), ("Idempotency-Key", operation.is_idempotent())];
+    let is_there = |name: &str| operation.is_change() && request.headers().contains_key(name);
+    match taken.iter().find(|(name, is_taken)| !is_taken && is_there(name)) {
+        Some((name, _)) => {
+            let why = format!("{} does not take {name}", operation.id);
+            Err(ApiError::new(ErrorCode::InvalidRequest, why).with_hint("leave the header out"))
+        }
+        None => Ok(()),
     }
-    let why = format!("{} does not take If-Match", operation.id);
-    Err(ApiError::new(ErrorCode::InvalidRequest, why).with_hint("leave the header out"))
 }
 
 fn unread(error: &axum::Error) -> ApiError {

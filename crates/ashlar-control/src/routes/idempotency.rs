@@ -74,6 +74,11 @@ impl Slot {
     fn bytes(&self) -> usize {
         self.answer.get().map_or(0, |kept| kept.body.len())
     }
+
+    /// Whether nothing came of it, and nobody is about to make it.
+    fn is_left(&self) -> bool {
+        !self.answer.initialized() && Arc::strong_count(&self.answer) == 1
+    }
 }
 
 /// An answer that is kept.
@@ -97,7 +102,7 @@ impl Answers {
         now: Instant,
         make: impl FnOnce() -> F,
     ) -> Result<Response, ApiError> {
-        let cell = self.slot(key, request, now)?;
+        let cell = self.slot(&key, request, now)?;
         let mut is_new = false;
         let kept = cell.get_or_try_init(async || {
             is_new = true;
@@ -109,7 +114,21 @@ impl Answers {
                 make_room(&mut self.slots(), now, KEPT_MAX);
                 Ok(answer)
             }
-            Err(refused) => Ok(refused),
+            Err(refused) => {
+                self.forget(&key, cell);
+                Ok(refused)
+            }
+        }
+    }
+
+    /// Forgets a key of which nothing came, unless others wait with it for their turn.
+    fn forget(&self, key: &Key, cell: Arc<OnceCell<Kept>>) {
+        let mut slots = self.slots();
+        let is_same = slots.get(key).is_some_and(|slot| Arc::ptr_eq(&slot.answer, &cell));
+        // Others come by the slot alone, under the lock.
+        drop(cell);
+        if is_same && slots.get(key).is_some_and(Slot::is_left) {
+            slots.remove(key);
         }
     }
 
@@ -117,19 +136,24 @@ impl Answers {
         self.0.lock().expect("no holder of the lock panics")
     }
 
-    fn slot(&self, key: Key, request: Hash, now: Instant) -> Result<Arc<OnceCell<Kept>>, ApiError> {
+    fn slot(
+        &self,
+        key: &Key,
+        request: Hash,
+        now: Instant,
+    ) -> Result<Arc<OnceCell<Kept>>, ApiError> {
         let mut slots = self.slots();
-        if slots.len() >= KEPT_MAX && !slots.contains_key(&key) {
+        if slots.len() >= KEPT_MAX && !slots.contains_key(key) {
             make_room(&mut slots, now, KEPT_MAX - 1);
         }
         let is_over = |slot: &Slot| now.saturating_duration_since(slot.since) > KEPT_FOR;
-        let known = slots.get(&key).filter(|slot| !is_over(slot));
+        let known = slots.get(key).filter(|slot| !is_over(slot));
         let cell = match known {
             Some(slot) if slot.request == request => return Ok(slot.answer.clone()),
             Some(_) => return Err(used_otherwise()),
             None => Arc::new(OnceCell::new()),
         };
-        slots.insert(key, Slot { request, since: now, answer: cell.clone() });
+        slots.insert(key.clone(), Slot { request, since: now, answer: cell.clone() });
         Ok(cell)
     }
 }
@@ -144,7 +168,7 @@ fn make_room(slots: &mut HashMap<Key, Slot>, now: Instant, most: usize) {
     slots.retain(|_, slot| now.saturating_duration_since(slot.since) <= KEPT_FOR);
     bytes = slots.values().map(Slot::bytes).sum();
     while slots.len() > most || bytes > KEPT_BYTES_MAX {
-        let done = slots.iter().filter(|(_, slot)| slot.answer.initialized());
+        let done = slots.iter().filter(|(_, slot)| slot.answer.initialized() || slot.is_left());
         let oldest = done.min_by_key(|(_, slot)| slot.since).map(|(key, _)| key.clone());
         let Some(oldest) = oldest.and_then(|oldest| slots.remove(&oldest)) else { return };
         bytes -= oldest.bytes();

@@ -61,6 +61,7 @@ fn begun_and_ended() -> [Route; 4] {
             .changes(Role::Admin, "pool import")
             .text("Opens a pool that is on drives.")
             .takes::<ImportPool>()
+            .idempotent()
             .answers::<Pool>(THE_POOL)
             .fails(TAKES_DRIVES)
             .fails(OPENS_POOL)

@@ -43,6 +43,7 @@ fn changed() -> [Route; 5] {
             .changes(Role::Operator, "qos create")
             .text("Makes a policy of a pool. No volume has it yet.")
             .takes::<CreatePolicy>()
+            .idempotent()
             .makes::<QosPolicy>("The policy that was made.")
             .fails(OPEN_POOL)
             .fails(&[InvalidPolicy, PolicyExists, TooManyPolicies]),

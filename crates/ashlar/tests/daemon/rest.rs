@@ -112,6 +112,34 @@ fn what_is_asked_for_again_with_the_same_key_is_made_once() {
 }
 
 #[test]
+fn whatever_is_made_may_be_asked_for_again_with_its_key_and_nothing_else_takes_one() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let key = ["idempotency-key: 77aa"];
+    let gold = r#"{"name":"gold"}"#;
+    let (head, made) = asked(&place, "POST", "/pools/tank/qos", &key, gold);
+    assert_eq!(status(&head), "201", "{head} {made}");
+    let (head, again) = asked(&place, "POST", "/pools/tank/qos", &key, gold);
+    assert_eq!((status(&head), header(&head, "idempotency-replayed")), ("201", Some("true")));
+    assert_eq!(again, made);
+    // The same of another pool is another request.
+    let (head, refused) = asked(&place, "POST", "/pools/dozer/qos", &key, gold);
+    assert_eq!((status(&head), &refused["code"]), ("422", &"idempotency_key_reused".into()));
+    let spare = format!(r#"{{"drive":"{}"}}"#, place.drive(7));
+    for is_replayed in [None, Some("true")] {
+        let key = ["idempotency-key: 77ab"];
+        let (head, said) = asked(&place, "POST", "/pools/tank/spares", &key, &spare);
+        assert_eq!(status(&head), "200", "{head} {said}");
+        assert_eq!(header(&head, "idempotency-replayed"), is_replayed);
+    }
+    // What is shown once is not kept to be shown again.
+    let token = r#"{"name":"ci","role":"viewer"}"#;
+    let (head, refused) = asked(&place, "POST", "/tokens", &key, token);
+    assert_eq!((status(&head), &refused["code"]), ("400", &"invalid_request".into()));
+    assert_eq!(place.json(&["token", "list"]), serde_json::json!([]));
+}
+
+#[test]
 fn long_work_is_listed_waited_for_and_stopped_as_jobs() {
     let place = Place::new();
     let _daemon = started(&place);

@@ -120,3 +120,34 @@ async fn two_who_ask_at_once_with_one_key_have_it_made_once() {
     assert_eq!(refused.unwrap().status(), StatusCode::CONFLICT);
     assert_eq!(text(done.unwrap()).await, (StatusCode::CREATED, false, "made 2".to_owned()));
 }
+
+#[tokio::test]
+async fn what_is_refused_without_end_takes_no_room_and_pushes_out_nothing_that_was_made() {
+    let (answers, now) = (Answers::default(), Instant::now());
+    let make = || async { (StatusCode::CREATED, "made").into_response() };
+    answers.once(key("a", "k"), hash("v0"), now, make).await.expect("an answer");
+    let refuse = || async { StatusCode::CONFLICT.into_response() };
+    for at in 0..=KEPT_MAX {
+        let refused = key("b", &at.to_string());
+        answers.once(refused, hash("v0"), now, refuse).await.expect("an answer");
+    }
+    assert_eq!(answers.slots().len(), 1);
+    let again = answers.once(key("a", "k"), hash("v0"), now, refuse).await.expect("an answer");
+    assert_eq!(text(again).await, (StatusCode::CREATED, true, "made".to_owned()));
+}
+
+#[tokio::test]
+async fn a_request_that_ended_without_an_answer_makes_room_for_others() {
+    let (answers, now) = (Answers::default(), Instant::now());
+    let hang = || std::future::pending::<Response>();
+    for at in 0..KEPT_MAX {
+        let left = key("a", &at.to_string());
+        assert!(answers.once(left, hash("v0"), now, hang).now_or_never().is_none());
+    }
+    let make = || async { (StatusCode::CREATED, "made").into_response() };
+    for is_replayed in [false, true] {
+        let made = answers.once(key("b", "k"), hash("v0"), now, make).await.expect("an answer");
+        assert_eq!(text(made).await.1, is_replayed);
+    }
+    assert!(answers.slots().len() <= KEPT_MAX);
+}
