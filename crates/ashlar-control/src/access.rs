@@ -105,6 +105,12 @@ impl Caller {
         }
     }
 
+    /// Who follows, and whether that is root or the daemon's own user.
+    pub(crate) fn follows_as(&self) -> (String, bool) {
+        let own = rustix::process::geteuid().as_raw();
+        (self.name(), self.uid.is_some_and(|uid| uid == 0 || uid == own))
+    }
+
     /// Lets the caller on if they may ask for that.
     ///
     /// # Errors

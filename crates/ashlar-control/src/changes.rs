@@ -30,6 +30,8 @@ const NAMED_BY_BODY: [&str; 3] = ["create_token", "add_key", "create_policy"];
 const DONE: &str = "done";
 const REFUSED: &str = "refused";
 const ASKED: &str = "asked";
+/// What may come of a change.
+pub const RESULTS: [&str; 3] = [DONE, REFUSED, ASKED];
 
 /// What a request of that operation asks for, of which nothing has come yet.
 pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller: &Caller) -> Deed {

@@ -2,7 +2,7 @@
 
 use ashlar_block::printable;
 use axum::Json;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -93,8 +93,23 @@ impl IntoResponse for ApiError {
             // Nobody that is not known keeps a place.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        if let Some(seconds) = retry_after_seconds(status) {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
         // For whoever tells of it.
         response.extensions_mut().insert(problem);
         response
     }
 }
+
+/// In how many seconds a client may ask again that is refused for now.
+fn retry_after_seconds(status: StatusCode) -> Option<u16> {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => Some(60),
+        StatusCode::SERVICE_UNAVAILABLE => Some(5),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

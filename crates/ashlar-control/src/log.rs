@@ -5,9 +5,9 @@
 //! nothing wait and nothing grow: what leaves the memory before it has come there it reads from the
 //! archive. What that does not have it misses, and the gap in the numbers says so.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::future::BoxFuture;
@@ -18,8 +18,11 @@ pub(crate) mod query;
 
 /// Entries that are kept in memory.
 pub const RECENT_MAX: usize = 1024;
-/// Clients that may follow at a time.
-pub const FOLLOWERS_MAX: usize = 64;
+/// Clients that may follow at a time, those of one user or account, and places that are left for
+/// the owners of the daemon, who may take all.
+pub const FOLLOWERS_MAX: usize = 256;
+const OF_ONE_MAX: usize = 16;
+const OWNERS_MAX: usize = 16;
 
 /// An entry of a log, with its number.
 pub trait Entry: Clone + Send + Sync + 'static {
@@ -151,6 +154,8 @@ pub struct Log<E> {
     ended: watch::Sender<bool>,
     /// The number of the newest one, for those who read on behind it.
     newest: watch::Sender<u64>,
+    /// How many follow of each user or account.
+    following: Mutex<BTreeMap<String, usize>>,
 }
 
 /// Their numbers follow one another without a gap since the daemon was started.
@@ -186,7 +191,13 @@ impl<E: Entry> Log<E> {
         let recent = Mutex::new(Recent { entries, next_seq, last: SystemTime::UNIX_EPOCH });
         // Whatever the archive may have is before it, whether or not that could be read.
         let newest = watch::Sender::new(next_seq - 1);
-        Log { recent, archive, ended: watch::Sender::new(false), newest }
+        Log {
+            recent,
+            archive,
+            ended: watch::Sender::new(false),
+            newest,
+            following: Mutex::default(),
+        }
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent<E>> {
@@ -245,7 +256,8 @@ impl<E: Entry> Log<E> {
     }
 
     /// The entries that are wanted, the oldest first. Where the archive cannot be read, the last
-    /// ones are those in memory, if these are of use: they are asked for when a disk is broken, too.
+    /// ones are those in memory, if these are of use: they are asked for when a disk is broken,
+    /// too.
     ///
     /// # Errors
     /// Why the others cannot be read: nobody who reads on is to miss any, and whoever asks what
@@ -304,11 +316,35 @@ impl<E: Entry> Log<E> {
     }
 
     /// Follows what comes after that number, or all that is in memory. Nothing, if too many do.
-    pub(crate) fn follow(self: &Arc<Self>, after: Option<u64>) -> Option<Follower<E>> {
+    /// Who it is is said, and whether that is an owner of the daemon.
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        after: Option<u64>,
+        (name, is_owner): (impl Into<String>, bool),
+    ) -> Option<Follower<E>> {
+        let place = self.take_place(name.into(), is_owner)?;
         let seq = after.unwrap_or_else(|| self.before_memory());
-        let (log, ended, read) = (self.clone(), self.ended.subscribe(), VecDeque::new());
-        let follower = Follower { log, ended, seq, read };
-        (self.followers() <= FOLLOWERS_MAX).then_some(follower)
+        let (ended, read) = (self.ended.subscribe(), VecDeque::new());
+        Some(Follower { place, ended, seq, read })
+    }
+
+    fn take_place(self: &Arc<Self>, name: String, is_owner: bool) -> Option<Place<E>> {
+        let mut following = self.following();
+        let all: usize = following.values().sum();
+        let of_one = following.get(&name).copied().unwrap_or_default();
+        let has_room = match is_owner {
+            true => all < FOLLOWERS_MAX,
+            false => all < FOLLOWERS_MAX - OWNERS_MAX && of_one < OF_ONE_MAX,
+        };
+        if !has_room {
+            return None;
+        }
+        following.insert(name.clone(), of_one + 1);
+        Some(Place { log: self.clone(), name })
+    }
+
+    fn following(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.following.lock().expect("no holder of the lock panics")
     }
 
     /// The number of the newest entry, which changes when more come. Whoever watches it is no
@@ -328,9 +364,27 @@ impl<E: Entry> Log<E> {
     }
 }
 
+/// One of the places for those who follow.
+struct Place<E> {
+    log: Arc<Log<E>>,
+    name: String,
+}
+
+impl<E> Drop for Place<E> {
+    fn drop(&mut self) {
+        let mut following = self.log.following.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(of_one) = following.get_mut(&self.name) {
+            *of_one -= 1;
+            if *of_one == 0 {
+                following.remove(&self.name);
+            }
+        }
+    }
+}
+
 /// A client's place in the log.
 pub(crate) struct Follower<E> {
-    log: Arc<Log<E>>,
+    place: Place<E>,
     ended: watch::Receiver<bool>,
     seq: u64,
     /// What comes next, where it was read from the archive.
@@ -345,7 +399,7 @@ impl<E: Entry> Follower<E> {
             let ended = *self.ended.borrow_and_update();
             self.read_what_has_left_memory().await;
             let read = self.read.pop_front();
-            if let Some(entry) = read.or_else(|| self.log.first_after(self.seq)) {
+            if let Some(entry) = read.or_else(|| self.place.log.first_after(self.seq)) {
                 self.seq = entry.seq();
                 return Some(entry);
             }
@@ -358,11 +412,11 @@ impl<E: Entry> Follower<E> {
     /// Reads on in the archive, where what comes next is no more in memory. What cannot be read is
     /// missed.
     async fn read_what_has_left_memory(&mut self) {
-        if !self.read.is_empty() || self.seq >= self.log.before_memory() {
+        if !self.read.is_empty() || self.seq >= self.place.log.before_memory() {
             return;
         }
         let wanted = Wanted { after: Some(self.seq), ..Wanted::last(RECENT_MAX) };
-        match self.log.list(wanted, Reader::Follower).await {
+        match self.place.log.list(wanted, Reader::Follower).await {
             Ok(found) => self.read = found.into(),
             Err(error) => tracing::warn!(%error, "a follower misses what cannot be read"),
         }

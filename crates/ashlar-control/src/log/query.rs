@@ -1,6 +1,6 @@
 //! What a query for entries of any log may say: how many, and of which time.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use humantime::{format_rfc3339_millis, parse_rfc3339_weak};
 
@@ -70,12 +70,36 @@ pub(crate) fn limited(route: Route) -> Route {
 fn time(name: &str, said: Option<String>) -> Result<Option<String>, ApiError> {
     let plain = |time: SystemTime| format_rfc3339_millis(time).to_string();
     let parse = |said: String| {
-        parse_rfc3339_weak(&said).map(plain).map_err(|_| {
+        parse(&said).map(plain).ok_or_else(|| {
             invalid(format!("{name}={said} is no time: write it as 2026-01-31T12:00:00Z"))
         })
     };
     said.map(parse).transpose()
 }
+
+/// A time as of RFC 3339, with an offset or without, which counts as Z.
+fn parse(said: &str) -> Option<SystemTime> {
+    // The date has hyphens, too. In a query that is not encoded a plus is a space.
+    let clock = said.find(['T', 't', ' ']).map_or(said.len(), |at| at + 1);
+    let Some(at) = said[clock..].find(['+', '-', ' ']) else {
+        return parse_rfc3339_weak(said).ok();
+    };
+    let (local, offset) = said.split_at(clock + at);
+    let (hours, minutes) = offset[1..].split_once(':')?;
+    let number = |text: &str, most: u64| {
+        let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u64>().ok().filter(|number| is_number && *number <= most)
+    };
+    let offset_by = Duration::from_secs(number(hours, 23)? * 3600 + number(minutes, 59)? * 60);
+    let local = parse_rfc3339_weak(&format!("{local}Z")).ok()?;
+    match offset.starts_with('-') {
+        true => local.checked_add(offset_by),
+        false => local.checked_sub(offset_by),
+    }
+}
+
+#[cfg(test)]
+mod tests;
 
 /// A query that is refused.
 pub(crate) fn invalid(why: String) -> ApiError {

@@ -23,7 +23,7 @@ fn read(follower: &mut Follower<Event>) -> Vec<u64> {
 fn a_follower_gets_what_was_there_and_what_comes() {
     let log = log();
     add(&log, 3);
-    let mut follower = log.follow(Some(100)).expect("there is room");
+    let mut follower = log.follow(Some(100), ("a", false)).expect("there is room");
     assert_eq!(read(&mut follower), [101, 102]);
     let mut next = Box::pin(follower.next());
     let mut context = Context::from_waker(Waker::noop());
@@ -40,7 +40,7 @@ fn a_follower_gets_what_was_there_and_what_comes() {
 #[test]
 fn a_log_that_ends_is_read_to_its_end() {
     let log = log();
-    let mut follower = log.follow(Some(0)).expect("there is room");
+    let mut follower = log.follow(Some(0), ("a", false)).expect("there is room");
     add(&log, 2);
     log.end();
     assert_eq!(read(&mut follower), [100, 101]);
@@ -49,7 +49,7 @@ fn a_log_that_ends_is_read_to_its_end() {
 #[test]
 fn a_slow_follower_makes_nothing_grow_and_sees_the_gap() {
     let log = log();
-    let mut follower = log.follow(Some(0)).expect("there is room");
+    let mut follower = log.follow(Some(0), ("a", false)).expect("there is room");
     add(&log, 1);
     assert_eq!(read(&mut follower), [100]);
     (0..10).for_each(|_| add(&log, RECENT_MAX));
@@ -171,10 +171,10 @@ fn a_follower_is_told_what_has_left_the_memory_too() {
     let archive = Arc::new(Kept::default());
     let log = Arc::new(EventLog::beginning_at(100, Some(archive), Vec::new()));
     add(&log, 3 * RECENT_MAX);
-    let mut follower = log.follow(Some(100)).expect("there is room");
+    let mut follower = log.follow(Some(100), ("a", false)).expect("there is room");
     let all: Vec<u64> = (101..100 + 3 * RECENT_MAX as u64).collect();
     assert_eq!(read(&mut follower), all);
-    let mut newest = log.follow(None).expect("there is room");
+    let mut newest = log.follow(None, ("a", false)).expect("there is room");
     assert_eq!(
         read(&mut newest).len(),
         RECENT_MAX,
@@ -203,15 +203,21 @@ fn a_log_whose_archive_could_not_be_read_begins_behind_all_that_is_in_it() {
 }
 
 #[test]
-fn only_so_many_follow_at_a_time() {
+fn only_so_many_follow_at_a_time_few_of_one_and_the_owners_have_places_of_their_own() {
     let log = log();
-    let mut followers: Vec<Follower<Event>> =
-        (0..FOLLOWERS_MAX).map(|_| log.follow(Some(0)).expect("there is room")).collect();
-    assert!(log.follow(Some(0)).is_none());
-    followers.pop();
-    assert!(log.follow(Some(0)).is_some());
-    drop(followers);
-    assert_eq!(log.followers(), 0);
+    let of_one: Vec<_> = (0..OF_ONE_MAX).map(|_| log.follow(None, ("a", false))).collect();
+    assert!(of_one.iter().all(Option::is_some) && log.follow(None, ("a", false)).is_none());
+    let others = (0..).map(|other| log.follow(None, (format!("b{other}"), false)));
+    let others: Vec<_> = others.map_while(|follower| follower).collect();
+    assert_eq!(of_one.len() + others.len(), FOLLOWERS_MAX - OWNERS_MAX);
+    let owners = std::iter::from_fn(|| log.follow(None, ("user 0", true)));
+    let owners: Vec<_> = owners.collect();
+    assert_eq!(owners.len(), OWNERS_MAX);
+    assert_eq!(log.followers(), FOLLOWERS_MAX);
+    drop(of_one);
+    assert!(log.follow(None, ("a", false)).is_some());
+    drop((others, owners));
+    assert_eq!((log.followers(), log.following().len()), (0, 0));
 }
 
 /// An archive that cannot be read.

@@ -10,6 +10,7 @@ use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{self, HttpMethod, OperationBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, RefOr, Required, Response, ResponseBuilder};
 
 use super::Operation;
@@ -19,6 +20,9 @@ use crate::error::{ErrorCode, PROBLEM_JSON, Problem};
 use crate::routes::API_ROOT;
 
 const JSON: &str = "application/json";
+const BEARER: &str = "bearer";
+const TOKEN: &str = "A token of `ashlar token create`, or a JSON web token that a registered key \
+                     has signed. Who comes by the daemon's socket needs none.";
 const EVENT_STREAM: &str = "text/event-stream";
 
 #[derive(utoipa::OpenApi)]
@@ -39,6 +43,9 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>) 
     let problem = Shape::of::<Problem>();
     components.schemas.extend(problem.parts.iter().cloned());
     components.schemas.extend(Shape::of::<Role>().parts);
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(TOKEN)).build();
+    components.add_security_scheme(BEARER, SecurityScheme::Http(bearer));
+    document.security = Some(vec![SecurityRequirement::new(BEARER, Vec::<String>::new())]);
     for operation in operations {
         let shapes = operation.takes.iter().chain(operation.answer.shape());
         components.schemas.extend(shapes.flat_map(|shape| shape.parts.iter().cloned()));

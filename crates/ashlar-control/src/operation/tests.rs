@@ -80,6 +80,9 @@ fn the_document_describes_each_answer_and_names_each_error() {
         }
     }
     assert!(answers > 200, "{answers}");
+    let scheme = &document["components"]["securitySchemes"]["bearer"];
+    assert_eq!((&scheme["type"], &scheme["scheme"]), (&"http".into(), &"bearer".into()));
+    assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }]));
     let missing = &document["paths"]["/api/v1/pools/{pool}"]["get"]["responses"]["404"];
     let codes = &missing["content"]["application/problem+json"]["schema"]["allOf"][1];
     let code = &codes["properties"]["code"];

@@ -6,8 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::Answer;
+use super::{Answer, operations};
 use crate::access::Role;
+use crate::changes::RESULTS;
 use crate::error::{ApiError, ErrorCode};
 use crate::log::query::{self as log, Span, limited};
 use crate::log::{Reader, Wanted};
@@ -49,6 +50,17 @@ struct AuditQuery {
 
 impl AuditQuery {
     fn wanted(self, watcher: &Watcher) -> Result<Wanted<AuditEntry>, ApiError> {
+        if let Some(operation) = &self.operation
+            && !operations().iter().any(|known| known.id == *operation && known.is_change())
+        {
+            return Err(log::invalid(format!("there is no change '{operation}' in this document")));
+        }
+        if let Some(result) = &self.result
+            && !RESULTS.contains(&result.as_str())
+        {
+            let all = RESULTS.join(", ");
+            return Err(log::invalid(format!("result={result} cannot be: choose one of {all}")));
+        }
         let of_all = AuditQuery { after: self.after, limit: self.limit, ..Self::default() };
         let or_recent = self == of_all;
         let AuditQuery { after, limit: wanted, pool, operation, result, since, until } = self;

@@ -10,6 +10,7 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt, stream};
 
 use super::Answer;
+use crate::access::Caller;
 use crate::access::leave::Leave;
 use crate::error::{ApiError, ErrorCode};
 use crate::events::filter::{EventQuery, filtered};
@@ -61,14 +62,14 @@ async fn events(
 async fn follow_events(
     State(watcher): State<Arc<Watcher>>,
     Extension(leave): Extension<Leave>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Query(query): Query<EventQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
-    let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.parse().ok());
-    let after = last.or(query.start());
+    let after = last_event_id(&headers)?.or(query.start());
     let wants = query.wanted()?.filter;
     watcher.look().await;
-    let follower = watcher.log.follow(after).ok_or_else(too_many)?;
+    let follower = watcher.log.follow(after, caller.follows_as()).ok_or_else(too_many)?;
     let events = stream::unfold(follower, move |mut follower| {
         let wants = wants.clone();
         async move {
@@ -85,12 +86,24 @@ async fn follow_events(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
+/// # Errors
+/// When it is no number: all that is in memory would come again.
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
+    let Some(last) = headers.get("last-event-id") else { return Ok(None) };
+    let number = last.to_str().ok().and_then(|last| last.trim().parse().ok());
+    number.map(Some).ok_or_else(|| {
+        ApiError::new(ErrorCode::InvalidRequest, "Last-Event-ID has to be the number of an event")
+    })
+}
+
 fn encode(event: &Event) -> sse::Event {
     let data = serde_json::to_string(event).expect("an event is plain data");
     sse::Event::default().id(event.seq.to_string()).data(data)
 }
 
 pub(super) fn too_many() -> ApiError {
-    let why = format!("{FOLLOWERS_MAX} clients follow the events already");
+    let why = format!(
+        "too many clients follow already: {FOLLOWERS_MAX} in all, or 16 of one user or account"
+    );
     ApiError::new(ErrorCode::TooManyFollowers, why).with_hint("end some of them")
 }

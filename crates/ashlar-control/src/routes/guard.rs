@@ -254,21 +254,23 @@ fn caller(api: &Api, request: &Request) -> Result<Caller, ApiError> {
         let why = format!("{} has failed too often to say who it is", address.ip());
         return Err(ApiError::new(ErrorCode::TooManyAttempts, why).with_hint("wait for a minute"));
     }
-    let why = match shown {
-        // It was good once: nobody tries to guess by that.
-        Some(Shown::Over) => "the token is not known, or does not hold any more",
-        Some(_) => {
-            if api.attempts.has_failed(address.ip(), now) {
-                api.watcher.tell_kept_out(address.ip(), now);
-            }
-            "the token is not known, or does not hold any more"
-        }
-        None => "the request shows no token",
+    // Nobody tries to guess by a token that was good once.
+    if shown == Some(Shown::Unknown) && api.attempts.has_failed(address.ip(), now) {
+        api.watcher.tell_kept_out(address.ip(), now);
+    }
+    Err(unknown(shown.is_some()))
+}
+
+/// Nobody knows who asks, by a token or without one.
+fn unknown(shows_token: bool) -> ApiError {
+    let why = match shows_token {
+        true => "the token is not known, or does not hold any more",
+        false => "the request shows no token",
     };
-    Err(ApiError::new(ErrorCode::Unauthenticated, why).with_hint(
+    ApiError::new(ErrorCode::Unauthenticated, why).with_hint(
         "send the header 'Authorization: Bearer TOKEN'; `ashlar token create` on the appliance \
          makes one",
-    ))
+    )
 }
 
 /// What is shown (RFC 6750, section 2.1).

@@ -19,6 +19,7 @@ use super::Node;
 use super::events::too_many;
 use super::jobs::all_jobs;
 use super::node::whole_status;
+use crate::access::Caller;
 use crate::access::leave::Leave;
 use crate::error::{ApiError, ErrorCode};
 use crate::log::Follower;
@@ -177,10 +178,11 @@ async fn watch(
     State(watcher): State<Arc<Watcher>>,
     State(looks): State<Arc<Looks>>,
     Extension(leave): Extension<Leave>,
+    Extension(caller): Extension<Caller>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let (topics, interval) = (wanted.topics()?, wanted.interval()?);
-    let follower = watcher.log.follow(Some(u64::MAX)).ok_or_else(too_many)?;
+    let follower = watcher.log.follow(Some(u64::MAX), caller.follows_as()).ok_or_else(too_many)?;
     let viewer = Viewer { node, watcher, looks, topics, interval, follower };
     let looks = stream::unfold(viewer, async |mut viewer| {
         let events = viewer.next().await?;

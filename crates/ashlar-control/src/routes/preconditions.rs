@@ -55,7 +55,7 @@ impl PoolTurns {
         let Some(pool_name) = value("pool") else { return Ok(Turn::Free) };
         let Some(pool) = find_pool(node, pool_name).await? else { return Ok(Turn::Free) };
         let lock = self.lock(&pool.uuid);
-        let Some(if_match) = headers.get(IF_MATCH) else {
+        let Some(if_match) = if_match(headers) else {
             return Ok(Turn::Shared { _held: lock.read_owned().await });
         };
         let held = lock.write_owned().await;
@@ -64,9 +64,8 @@ impl PoolTurns {
             (None, Some(policy)) => tag_of_policy(node, &pool.name, policy).await?,
             (None, None) => find_pool(node, pool_name).await?.as_ref().map(ETag::of_pool),
         };
-        let if_match = if_match.to_str().unwrap_or_default();
         // What is not there is for the change itself to say.
-        match now.filter(|now| !now.is_in(if_match)) {
+        match now.filter(|now| !now.is_in(&if_match)) {
             Some(_) => Err(changed_meanwhile()),
             None => Ok(Turn::Alone { _held: held }),
         }
@@ -77,6 +76,13 @@ impl PoolTurns {
         locks.retain(|uuid, lock| uuid == pool_uuid || Arc::strong_count(lock) > 1);
         locks.entry(pool_uuid.to_owned()).or_default().clone()
     }
+}
+
+/// The header, whose lines are one list.
+fn if_match(headers: &HeaderMap) -> Option<String> {
+    let lines = headers.get_all(IF_MATCH).iter().map(|line| line.to_str().unwrap_or_default());
+    let lines: Vec<&str> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join(","))
 }
 
 async fn find_pool(node: &dyn NodeApi, name: &str) -> Result<Option<Pool>, ApiError> {

@@ -20,6 +20,10 @@ and alarms may go by it. [What has happened](operations.md#what-has-happened) sa
 found, [Notifications](notifications.md) who else is told of them. An event has these names, of
 which those that do not apply are `null`: the [object `Event`](api-reference.md#event).
 
+The daemon writes down what hosts and clients do as it happens. How pools, drives and long work are
+it looks for every second or two, and after each change: what begins and ends between two looks, or
+within the last one before a crash, is no event of theirs, and `time` is that of the look.
+
 *Severity* is how bad such an event may be: `info` is to know, `warning` to look at, `error` to do
 something about. Where several are named, the event says which. What an event says to do names its
 own pool and drive.

@@ -1,9 +1,9 @@
 //! A journal: entries of a log, line by line, in files that outlive the daemon and are bounded.
 //!
 //! Each file has entries in the order of their numbers, each as a line of JSON, and is called by
-//! the number of its first one. A daemon begins a file of its own, so that a line that was cut off
-//! by a crash stays the last of its file. The oldest files go once all together have more than the
-//! journal may have, or are too many.
+//! the number of its first one. A daemon that starts goes on in the newest one that has room,
+//! unless a crash has cut its last line off: that one stays the last of its file. The oldest files
+//! go once all together have more than the journal may have, or are too many.
 //!
 //! One thread writes. It may hang where the file system does: what comes meanwhile waits in a queue
 //! that has a bound, and beyond that is counted and not kept. What could not be written is written

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ashlar_control::{Entry, Wanted};
@@ -14,7 +14,7 @@ use super::{Bounds, Line};
 const ENDING: &str = "jsonl";
 /// A journal tells who has done what: it is the daemon's alone.
 const MODE: u32 = 0o600;
-/// Files of a journal, at most: each start of a daemon begins one, however little it has.
+/// Files of a journal, at most: each crash of a daemon may begin one, however little it has.
 const FILES_MAX: usize = 512;
 /// Longest line that is read: what else is in the directory may have any.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -25,6 +25,9 @@ pub struct Files {
     bounds: Bounds,
     /// The file that is written. None: the next entry begins one.
     current: Option<Current>,
+    /// Nothing was written yet: the first entry goes to what an earlier daemon has left, if that is
+    /// whole.
+    is_new: bool,
 }
 
 /// A file that is written. It is open only while that is done: so its file system can be unmounted,
@@ -37,7 +40,7 @@ struct Current {
 
 impl Files {
     pub fn new(directory: PathBuf, bounds: Bounds) -> Self {
-        Files { directory, bounds, current: None }
+        Files { directory, bounds, current: None, is_new: true }
     }
 
     pub fn directory(&self) -> &Path {
@@ -51,7 +54,9 @@ impl Files {
     /// nobody knows what this one holds behind what was durable before.
     pub fn append(&mut self, lines: &[Line]) -> io::Result<()> {
         let Some(first) = lines.first() else { return Ok(()) };
-        let (file, current) = match self.current.take().and_then(Current::reopened) {
+        let left = std::mem::take(&mut self.is_new).then(|| self.left(first.seq)).flatten();
+        let current = self.current.take().or(left);
+        let (file, current) = match current.and_then(Current::reopened) {
             Some(current) => current,
             None => self.begin(first.seq)?,
         };
@@ -64,6 +69,18 @@ impl Files {
         let bytes = current.bytes + text.len() as u64;
         self.current = (bytes < self.bounds.file_bytes).then_some(Current { bytes, ..current });
         Ok(())
+    }
+
+    /// The newest file, if more can be put behind what it has.
+    fn left(&self, seq: u64) -> Option<Current> {
+        let newest = files_in(&self.directory).ok()?.pop()?;
+        let file = File::open(&newest.path).ok()?;
+        let bytes = file.metadata().ok()?.len();
+        let mut last = [0];
+        file.read_exact_at(&mut last, bytes.checked_sub(1)?).ok()?;
+        let has_room = bytes < self.bounds.file_bytes && newest.first < seq;
+        // Otherwise a crash has cut its last line off.
+        (has_room && last == *b"\n").then_some(Current { path: newest.path, bytes })
     }
 
     fn begin(&self, seq: u64) -> io::Result<(File, Current)> {

@@ -137,6 +137,32 @@ fn a_file_that_nobody_finds_any_more_is_begun_anew() {
     assert_eq!(read(&directory, None, 100), [3]);
 }
 
+/// Cuts the last line of the newest file off, as a crash does.
+fn cut(place: &Path) {
+    let files = fs::read_dir(place).expect("it").map(|file| file.expect("one").path());
+    let newest = files.max().expect("one");
+    let text = fs::read_to_string(&newest).expect("text");
+    fs::write(&newest, text + "{").expect("room");
+}
+
+#[test]
+fn a_daemon_that_starts_often_goes_on_in_the_newest_file_and_keeps_what_it_has() {
+    let directory = TempDir::new().expect("room");
+    let place = directory.path().join("audit");
+    let line = |seq: u64| Line {
+        seq,
+        text: serde_json::to_string(&entry(seq)).expect("JSON"),
+        written: None,
+    };
+    let bounds = Bounds { total_bytes: 1 << 30, ..BOUNDS };
+    for seq in 0..600 {
+        Files::new(place.clone(), bounds).append(&[line(seq)]).expect("room");
+    }
+    assert_eq!(read(&directory, None, 1000).len(), 600);
+    let files = fs::read_dir(&place).expect("it").count();
+    assert!(files < 100, "{files}");
+}
+
 #[test]
 fn files_are_bounded_in_number_however_little_each_has() {
     let directory = TempDir::new().expect("room");
@@ -149,6 +175,7 @@ fn files_are_bounded_in_number_however_little_each_has() {
     let bounds = Bounds { total_bytes: 1 << 30, ..BOUNDS };
     for seq in 0..600 {
         Files::new(place.clone(), bounds).append(&[line(seq)]).expect("room");
+        cut(&place);
     }
     let kept = read(&directory, None, 1000);
     assert_eq!((kept.len(), kept.last()), (512, Some(&599)));
@@ -164,7 +191,9 @@ fn entries_that_were_written_twice_are_read_once() {
         written: None,
     };
     Files::new(place.clone(), BOUNDS).append(&[line(1), line(2), line(3)]).expect("room");
+    cut(&place);
     Files::new(place.clone(), BOUNDS).append(&[line(2), line(3), line(4)]).expect("room");
+    cut(&place);
     // One whose end nobody could make durable, nor take back.
     Files::new(place, BOUNDS).append(&[line(4), line(5)]).expect("room");
     assert_eq!(read(&directory, None, 100), [1, 2, 3, 4, 5]);
