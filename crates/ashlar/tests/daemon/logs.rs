@@ -147,10 +147,13 @@ fn a_state_directory_that_takes_nothing_more_keeps_no_log_says_so_and_all_is_the
     place.wait_until("it is told", |place| {
         events(place, &[]).iter().any(|event| event.what.kind == "events_not_kept")
     });
-    let kinds = events(&place, &["--kind", "events_not_kept"]);
-    let what = &kinds[0].what;
+    let recent = events(&place, &[]);
+    let what = &recent.iter().find(|it| it.what.kind == "events_not_kept").expect("it").what;
     assert!(what.cause.as_deref().is_some_and(|why| why.contains("/events:")), "{what:?}");
     assert!(place.in_words(&["status"]).contains("events are not written down"));
+    // Whoever asks for something is not told that there was nothing.
+    let why = place.refused(&["events", "--kind", "pool_opened"]);
+    assert!(why.contains("cannot be read"), "{why}");
     fs::remove_file(place.path("events")).expect("it goes");
     place.wait_until("it is over", |place| !events(place, &["--kind", "events_kept"]).is_empty());
     assert!(!place.in_words(&["status"]).contains("events are not written down"));
