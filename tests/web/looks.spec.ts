@@ -2,6 +2,11 @@ import AxeBuilder from '@axe-core/playwright'
 import { expect, test, type Page } from './test'
 
 const PAGES = ['overview', 'path', 'drives', 'volumes', 'hosts', 'jobs', 'events', 'settings', 'volumes/tank/looked-at', 'drives/tank/drive-0']
+/** The buttons that open dialogs, and their pages. */
+const DIALOGS = [
+  ['volumes', 'Create a volume'], ['volumes', 'Create a policy'], ['drives', 'Create a pool'], ['drives', 'Import a pool'],
+  ['drives', 'Add a drive'], ['drives/tank/drive-0', 'Replace'], ['volumes/tank/looked-at', 'Delete volume'],
+] as const
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 /** What axe finds wrong, and that the page is wider than the screen. */
@@ -12,10 +17,25 @@ async function wrongWith(page: Page, what: string): Promise<string[]> {
   return needed! > has! ? [...found, `${what} needs ${needed} px`] : found
 }
 
+/** Opens a dialog, looks at it, and leaves it by the keyboard: it gives the focus back. */
+async function wrongWithDialog(page: Page, opener: string): Promise<string[]> {
+  const button = page.getByRole('button', { name: opener, exact: true })
+  await button.click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toBeVisible()
+  await expect(dialog.getByText('Looking…')).toBeHidden()
+  const wrong = await wrongWith(page, `the dialog of ${opener}`)
+  await page.keyboard.press('Escape')
+  await expect(dialog).toBeHidden()
+  await expect(button).toBeFocused()
+  return wrong
+}
+
 const LOOKS = [
   { width: 1280, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
   { width: 380, colorScheme: 'light' },
+  { width: 380, colorScheme: 'dark' },
 ] as const
 
 for (const { width, colorScheme } of LOOKS) {
@@ -32,21 +52,10 @@ for (const { width, colorScheme } of LOOKS) {
         await expect(page.getByRole('heading', { level: 1 })).toBeAttached()
         wrong.push(...(await wrongWith(page, at)))
       }
-      await page.goto(`${daemon.url}/#/volumes`)
-      await page.getByRole('button', { name: 'Create a volume' }).click()
-      wrong.push(...(await wrongWith(page, 'the dialog that makes a volume')))
-      await page.keyboard.press('Escape')
-      await page.getByRole('button', { name: 'Create a policy' }).click()
-      wrong.push(...(await wrongWith(page, 'the dialog that makes a policy')))
-      for (const what of ['Create a pool', 'Import a pool']) {
-        await page.goto(`${daemon.url}/#/drives`)
-        await page.getByRole('button', { name: what }).click()
-        await expect(page.getByRole('dialog').getByText('Looking…')).toBeHidden()
-        wrong.push(...(await wrongWith(page, what)))
+      for (const [at, opener] of DIALOGS) {
+        await page.goto(`${daemon.url}/#/${at}`)
+        wrong.push(...(await wrongWithDialog(page, opener)))
       }
-      await page.goto(`${daemon.url}/#/volumes/tank/looked-at`)
-      await page.getByRole('button', { name: 'Delete volume' }).click()
-      wrong.push(...(await wrongWith(page, 'the dialog that deletes one')))
       expect(wrong).toEqual([])
       daemon.run('volume', 'delete', 'tank/looked-at', '--yes')
     })
