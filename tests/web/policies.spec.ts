@@ -14,7 +14,7 @@ test('a policy is made, is the one of a volume and of all, and is deleted by its
   await create.getByRole('button', { name: 'Create policy' }).click()
   await expect(create.getByRole('alert')).toContainText('Not done:')
   await create.getByLabel('Operations', { exact: true }).fill('20000')
-  await create.getByLabel('Throughput').fill('500')
+  await create.getByLabel('Throughput', { exact: true }).fill('500')
   await create.getByLabel('Weight').fill('300')
   await create.getByRole('button', { name: 'Create policy' }).click()
   await said('The policy tank/gold is made.')

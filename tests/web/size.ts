@@ -26,7 +26,7 @@ function drive(like: PoolDrive, pool: number, at: number): PoolDrive {
   return {
     ...like, health, name: `drive-${at}`, pool: POOLS[pool]!, uuid: uuid(1 + pool, at), kernel_name, kind: 'block device',
     model: 'SAMSUNG MZQL23T8HCLS-00A07', serial: `S64HNE0T${100_000 + at}`, by_id: `/dev/disk/by-id/nvme-SAMSUNG_MZQL23T8HCLS-00A07_S64HNE0T${100_000 + at}`,
-    size_bytes: 3576 * GIB, spec: `/dev/${kernel_name}`, states: pool === 1 && at === 12 ? ['failed'] : ['online'],
+    size_bytes: 3576 * GIB, spec: `/dev/${kernel_name}`, slot: `slot ${at} of enclosure 500304801ef2a93f`, states: pool === 1 && at === 12 ? ['failed'] : ['online'],
   }
 }
 

@@ -58,7 +58,7 @@ describe('health', () => {
 
 describe('the forecast', () => {
   it('says when, or that there is no date', () => {
-    expect(forecast(pool())).toBe('no full date in sight')
+    expect(forecast(pool())).toBe('not filling up')
     expect(forecast(pool({ space: { full_in_seconds: 7200 } }))).toMatch(/^full in 2 h/)
     expect(forecast(pool({ space: null }))).toBe('not open')
   })

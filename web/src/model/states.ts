@@ -120,5 +120,5 @@ export function forecast(pool: Pool): string {
   if (!pool.space) return 'not open'
   if (pool.space.out_of_space) return 'new data is refused'
   const seconds = pool.space.full_in_seconds
-  return seconds == null ? 'no full date in sight' : `full in ${duration(seconds)} at the last hour’s rate`
+  return seconds == null ? 'not filling up' : `full in ${duration(seconds)} at the last hour’s rate`
 }
