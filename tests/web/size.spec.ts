@@ -19,6 +19,7 @@ test('an appliance of its size is shown whole, with no more drawn at a time than
   await expect(page.locator('[data-readout="Health"]')).toContainText(/Attention.*, and 2 more/)
   await at('overview', "drive-12 of pool 'production' is failed")
   await at('path', `connected${HOSTS}`)
+  await expect(page.locator('[data-stage=target]')).toContainText(/busy27.*busiest45/)
   await at('jobs', 'pool-0 erase of 30 drives')
   await expect(page.getByRole('meter')).toHaveCount(JOBS)
   await at('drives', 'too hot')

@@ -7,6 +7,7 @@ export const DRIVES = 60
 export const VOLUMES = 1000
 export const HOSTS = 500
 export const JOBS = 20
+const REACTORS = 64
 
 const GIB = 2 ** 30
 const POOLS = ['archive-2026', 'production']
@@ -59,7 +60,7 @@ export function status(like: Status): Status {
     { severity: 'warning', code: 'degraded', pool: 'production', drive: null, message: "pool 'production' is degraded", hint: null },
     { severity: 'warning', code: 'too_hot', pool: 'archive-2026', drive: 'drive-7', message: "drive-7 of pool 'archive-2026': 78 °C, hot from 75 °C", hint: null },
   ]
-  return { ...like, pools, alerts, volumes: of(VOLUMES, (at) => volume(like.volumes[0]!, at)), hosts_connected: HOSTS, host_connects: 1733, host_disconnects: 733 }
+  return { ...like, pools, alerts, reactors: REACTORS, volumes: of(VOLUMES, (at) => volume(like.volumes[0]!, at)), hosts_connected: HOSTS, host_connects: 1733, host_disconnects: 733 }
 }
 
 /** Counts that grow with each look. */
@@ -78,7 +79,8 @@ export function iostat(all: Status, like: IoStat, look: number): IoStat {
   const drives = all.pools.flatMap((it) => it.drives).map((it, at) => ({
     name: it.name, pool: it.pool, uuid: it.uuid, spec: it.spec!, operations_in_flight: at % 5, ...kinds(at * 3, 96),
   }))
-  return { ...like, uptime_seconds: 1000 + 2 * look, volumes, drives }
+  const threads = of(REACTORS, (at) => ({ name: `reactor-${at}`, cpu_seconds: look * (0.2 + (at % 8) / 10) }))
+  return { ...like, uptime_seconds: 1000 + 2 * look, threads, volumes, drives }
 }
 
 export const hosts = (): Host[] =>

@@ -9,8 +9,8 @@ use crate::error::ApiError;
 use crate::qos_api::QosApi;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, DriveLight,
-    DrivePlan, FailDrive, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency,
-    LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
+    DrivePlan, FailDrive, FindDrives, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat,
+    Latency, LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
     ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
     Volume,
 };
@@ -104,6 +104,8 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     fn import_pool(&self, request: ImportPool) -> Answer<'_, Pool>;
     /// The pools that could be opened from these drives.
     fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>>;
+    /// Drives that no pool has.
+    fn find_drives(&self, request: FindDrives) -> Answer<'_, Vec<DriveInfo>>;
     /// Closes a pool and forgets it.
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()>;
     /// Closes a pool and takes its label off its drives.

@@ -38,7 +38,7 @@ pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
 pub use hosts::NameHosts;
-pub use importable::{FindPools, ImportablePool};
+pub use importable::{FindDrives, FindPools, ImportablePool};
 pub use iostat::{
     IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
     LatencyFigures, SizedLatency,

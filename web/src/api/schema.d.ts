@@ -517,6 +517,11 @@ export interface components {
             /** @description Also if data cannot be read without it. */
             force?: boolean;
         };
+        /** @description Where unused drives are looked for. */
+        FindDrives: {
+            /** @description Drives, and directories with drives. Empty: all block devices of the machine. */
+            drives?: string[];
+        };
         /** @description Where pools are looked for. */
         FindPools: {
             /** @description Drives, and directories with drives. Empty: all block devices of the machine. */
@@ -693,6 +698,13 @@ export interface components {
             instance: string;
             /** @description Pools that are wanted as a whole: what goes on in them is the sum of their volumes. */
             pools: components["schemas"]["IoStatPool"][];
+            /**
+             * @description Reactors look for work before they sleep (`spin_us`): that is in their processor time, which
+             *     then does not say how busy they are.
+             */
+            reactors_spin?: boolean;
+            /** @description Threads of the daemon: those called `reactor-0` and so on serve hosts and pools. */
+            threads?: components["schemas"]["ThreadFigures"][];
             /**
              * Format: double
              * @description Seconds since the daemon started, when this was read.
@@ -1852,6 +1864,16 @@ export interface components {
              *     and the way out.
              */
             warnings: string[];
+        };
+        /** @description Threads of one name. */
+        ThreadFigures: {
+            /**
+             * Format: double
+             * @description Processor time that they have taken, all together, since the daemon started.
+             */
+            cpu_seconds: number;
+            /** @description Their name. */
+            name: string;
         };
         /** @description A token, as far as anybody can see it. */
         Token: {

@@ -25,7 +25,7 @@ function picture(volumes: Io[], drives: Io[]): Picture {
   }
   const [reads, writes] = [of('reads'), of('writes')]
   const total = io('t/t', reads, writes).all
-  return { seconds: 1, volumes, drives, total: { ...total, reads, writes, trims: NO }, inFlight: Math.round(total.meanQueue) }
+  return { seconds: 1, reactors: [], volumes, drives, total: { ...total, reads, writes, trims: NO }, inFlight: Math.round(total.meanQueue) }
 }
 
 const pool = (states: string[] = ['online']) =>
@@ -72,6 +72,14 @@ describe('the narrowest place', () => {
   it('is inside the daemon, by exclusion, where drives take little of the time', () => {
     const busy = picture([io('tank/v0', flow(50_000, 600))], drives([40, 40, 40], 15_000))
     expect(judge(figures({ picture: busy })).narrowest).toMatchObject({ stage: 'target', basis: 'inferred' })
+  })
+
+  it('is a reactor that is busy all the time, and not the daemon where reactors are at rest', () => {
+    const busy = picture([io('tank/v0', flow(50_000, 600))], drives([40, 40, 40], 15_000))
+    const with_ = (share: number) => judge(figures({ picture: { ...busy, reactors: [{ name: 'reactor-0', share: 0.1 }, { name: 'reactor-1', share }] } }))
+    expect(with_(0.97).narrowest).toMatchObject({ stage: 'target', basis: 'measured', evidence: ['reactor-1 is busy for 97 % of the time'] })
+    expect(with_(0.6).narrowest).toMatchObject({ stage: 'target', basis: 'inferred' })
+    expect(with_(0.2).findings.some((it) => it.stage === 'target')).toBe(false)
   })
 
   it('is the hosts where each has hardly one command under way', () => {

@@ -5,7 +5,7 @@
 // is excluded says so (`inferred`).
 import type { Host, Pool } from '../api/client'
 import { digits, micros, percent, rate, text } from './format'
-import type { Io, Picture, StoreRates } from './rates'
+import type { Busy, Io, Picture, StoreRates } from './rates'
 
 export type Stage = 'hosts' | 'target' | 'door' | 'batch' | 'compress' | 'parity' | 'map' | 'drives'
 
@@ -47,6 +47,8 @@ const RECONSTRUCTED_SHARE = 0.05
 const MOVED_SHARE = 0.5
 const MISS_SHARE = 0.1
 const FLOOD_SHARE = 0.8
+/** A reactor that is busy for so much of the time has no more to give. */
+const BUSY_SHARE = 0.9
 /** A drive this many times slower than the middle one of its pool stands out. */
 const SLOW_FACTOR = 3
 /** Commands in flight on a drive, on average, at which it is surely kept busy. */
@@ -212,20 +214,23 @@ function allDrives(picture: Picture): Finding[] {
   }]
 }
 
+const FASTER = 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.'
+
+/** Reactors do what target, door and store have to do. One that is busy all the time is measured; else
+ * the time that drives do not take is concluded to be theirs, unless they are known to be at rest. */
 function inside(picture: Picture): Finding[] {
   const share = driveShare(picture)
-  if (share === null || picture.total.meanQueue < 2) return []
+  const first = picture.reactors.reduce<Busy | null>((most, it) => (it.share > (most?.share ?? -1) ? it : most), null)
+  const busy = first && `${first.name} is busy for ${text(percent(100 * first.share))} of the time`
+  const is = (title: string, evidence: string[], pressure: number, basis: Finding['basis']): Finding[] => [
+    { stage: 'target', place: null, title, evidence, advice: FASTER, pressure, basis },
+  ]
+  if (first && first.share >= BUSY_SHARE) return is('A reactor has no time left', [busy!], 0.9 * first.share, 'measured')
+  if (share === null || picture.total.meanQueue < 2 || (first && first.share < BUSY_SHARE / 2)) return []
   const pressure = 0.75 * (1 - share) * Math.min(1, picture.total.meanQueue / DEEP_QUEUE)
   if (pressure < NARROW / 2) return []
-  return [{
-    stage: 'target', place: null, basis: 'inferred', pressure,
-    title: 'The time goes by in the daemon itself',
-    evidence: [
-      `drives take ${text(percent(100 * share))} of the time, and ${digits(picture.total.meanQueue)} commands are in flight on average`,
-      'by exclusion: the time of its processors is not measured',
-    ],
-    advice: 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.',
-  }]
+  const left = `drives take ${text(percent(100 * share))} of the time, and ${digits(picture.total.meanQueue)} commands are in flight on average`
+  return is('The time goes by in the daemon itself', [left, busy ?? 'by exclusion: the time of its reactors is not known'], pressure, 'inferred')
 }
 
 function heldUp({ volumes }: Picture): Finding[] {

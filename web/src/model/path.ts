@@ -78,13 +78,16 @@ function ofHosts({ picture, hosts }: Known): Station {
 }
 
 function ofTarget({ picture, reactors }: Known): Station {
+  const busy = picture?.reactors.map((it) => it.share) ?? []
+  const known = busy.length > 0
   return {
     stage: 'target', does: 'takes commands by NVMe/TCP',
     rows: [
       { label: 'commands', figure: picture ? rate(picture.total.perSecond) : null },
       { label: 'latency', figure: picture ? micros(picture.total.meanUs) : null },
       { label: 'reactors', figure: count(reactors) },
-      { label: 'busy', figure: null },
+      { label: 'busy', figure: known ? percent((100 * busy.reduce((all, it) => all + it, 0)) / busy.length) : null },
+      ...(busy.length > 1 ? [{ label: 'busiest', figure: percent(100 * Math.max(...busy)) }] : []),
     ],
   }
 }

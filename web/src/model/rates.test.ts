@@ -62,6 +62,16 @@ describe('two readings of pools', () => {
   })
 })
 
+describe('reactors', () => {
+  it('are as busy as their processor time grows, and nothing is said of other threads', () => {
+    const at = (uptime: number, ...seconds: number[]) =>
+      ({ ...stat(uptime), threads: [{ name: 'log', cpu_seconds: 9 * uptime }, ...seconds.map((it, n) => ({ name: `reactor-${n}`, cpu_seconds: it }))] }) as IoStat
+    expect(picture(at(10, 1, 5), at(12, 2, 8))!.reactors).toEqual([{ name: 'reactor-0', share: 0.5 }, { name: 'reactor-1', share: 1 }])
+    expect(picture(stat(10), at(12, 2))!.reactors).toEqual([])
+    expect(picture(at(10, 1), { ...at(12, 2), reactors_spin: true })!.reactors).toEqual([])
+  })
+})
+
 describe('a history', () => {
   it('forgets the oldest point, and keeps gaps', () => {
     const ring = new Ring(1, 3)

@@ -49,8 +49,16 @@ export interface StoreRates {
   checkpoints: number
 }
 
+/** What part of the time a thread of the daemon was busy, from 0 to 1. */
+export interface Busy {
+  name: string
+  share: number
+}
+
 export interface Picture {
   seconds: number
+  /** Those that serve hosts and pools. */
+  reactors: Busy[]
   volumes: Io[]
   drives: Io[]
   total: Flow & { reads: Flow; writes: Flow; trims: Flow }
@@ -174,6 +182,14 @@ function ios(before: Counted[], after: Counted[], seconds: number): { all: Io[];
   return { all, parts }
 }
 
+/** Of reactors that look for work before they sleep the processor time does not say how busy they are. */
+function reactors(before: IoStat, after: IoStat, seconds: number): Busy[] {
+  if (after.reactors_spin) return []
+  const earlier = new Map(before.threads?.map((it) => [it.name, it.cpu_seconds]))
+  const all = after.threads?.filter((it) => it.name.startsWith('reactor-') && earlier.has(it.name)) ?? []
+  return all.map(({ name, cpu_seconds }) => ({ name, share: Math.min(1, Math.max(0, cpu_seconds - earlier.get(name)!) / seconds) }))
+}
+
 /** What went on between two answers; `null` if they cannot be compared. */
 export function picture(before: IoStat, after: IoStat): Picture | null {
   const seconds = after.uptime_seconds - before.uptime_seconds
@@ -189,7 +205,7 @@ export function picture(before: IoStat, after: IoStat): Picture | null {
     trims: flow(trims, seconds),
   }
   const inFlight = after.volumes.reduce((all, volume) => all + volume.operations_in_flight, 0)
-  return { seconds, volumes: volumes.all, drives: drives.all, total, inFlight }
+  return { seconds, reactors: reactors(before, after, seconds), volumes: volumes.all, drives: drives.all, total, inFlight }
 }
 
 /** Counters of one moment, by the clock of the daemon. */

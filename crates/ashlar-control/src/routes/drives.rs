@@ -9,13 +9,13 @@ use crate::access::Role;
 use crate::body::Body;
 use crate::consent::Consent;
 use crate::error::ErrorCode::{
-    DriveHangs, DriveHoldsData, DriveUnusable, IsSpare, LightFails, NoLabel, NoSlot, NoSuchDrive,
-    Stopping,
+    DirectoryUnreadable, DriveHangs, DriveHoldsData, DriveUnusable, IsSpare, LightFails, NoLabel,
+    NoSlot, NoSuchDrive, Stopping,
 };
 use crate::error::sets::DRIVES;
 use crate::operation::Route;
 use crate::query::Query;
-use crate::types::{DriveInfo, DriveLight, LocateDrive, NameDrive, PoolDrive};
+use crate::types::{DriveInfo, DriveLight, FindDrives, LocateDrive, NameDrive, PoolDrive};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -30,6 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
             .answers::<DriveInfo>("What it is.")
             .fails(DRIVES)
             .fails(&[Stopping]),
+        unused_drives(),
         Route::post("/drives/locate", "locate_drive", locate_drive)
             .changes(Role::Operator, "drive locate")
             .text("Switches the light of a drive's slot on or off, so that people find the drive. Of a lost drive that of the slot that it was in last.")
@@ -55,6 +56,15 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+fn unused_drives() -> Route {
+    Route::post("/unused-drives", "find_drives", find_drives)
+            .needs(Role::Operator)
+            .text("The drives that no pool here has, and what they hold. Nothing changes. Drives that something else has open are left out.")
+            .takes::<FindDrives>()
+            .answers_list::<DriveInfo>("These drives, without what they say of their health.")
+            .fails(&[DirectoryUnreadable, Stopping])
+}
+
 async fn drives(State(node): Node, Query(query): Query<PageQuery>) -> Page<PoolDrive> {
     let key = |drive: &PoolDrive| format!("{}/{}", drive.pool, drive.name);
     page("/drives", node.drives().await?, key, query)
@@ -66,6 +76,10 @@ async fn inspect_drive(State(node): Node, Body(request): Body<NameDrive>) -> Ans
 
 async fn locate_drive(State(node): Node, Body(request): Body<LocateDrive>) -> Answer<DriveLight> {
     node.locate_drive(request).await.map(Json)
+}
+
+async fn find_drives(State(node): Node, Body(request): Body<FindDrives>) -> Answer<Vec<DriveInfo>> {
+    node.find_drives(request).await.map(Json)
 }
 
 async fn clear_label(

@@ -12,6 +12,15 @@ pub struct FindPools {
     pub drives: Vec<String>,
 }
 
+/// Where unused drives are looked for.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindDrives {
+    /// Drives, and directories with drives. Empty: all block devices of the machine.
+    #[serde(default)]
+    pub drives: Vec<String>,
+}
+
 /// A pool that `pool import` may open.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ImportablePool {

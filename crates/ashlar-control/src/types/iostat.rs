@@ -4,6 +4,8 @@ use ashlar_block::latency::{Histogram, Operations, SizeClass};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ThreadFigures;
+
 /// Operations of one kind that have ended. Of two answers the differences are what came between;
 /// whoever finds less in the later one has it from another start of the daemon, or another opening.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -58,6 +60,13 @@ pub struct IoStat {
     pub volumes: Vec<IoStatVolume>,
     /// Drives.
     pub drives: Vec<IoStatDrive>,
+    /// Threads of the daemon: those called `reactor-0` and so on serve hosts and pools.
+    #[serde(default)]
+    pub threads: Vec<ThreadFigures>,
+    /// Reactors look for work before they sleep (`spin_us`): that is in their processor time, which
+    /// then does not say how busy they are.
+    #[serde(default)]
+    pub reactors_spin: bool,
 }
 
 /// A pool.

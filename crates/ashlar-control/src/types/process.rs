@@ -1,5 +1,8 @@
 //! What the daemon itself takes.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 /// The daemon as the kernel sees it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ProcessFigures {
@@ -12,10 +15,10 @@ pub struct ProcessFigures {
 }
 
 /// Threads of one name.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ThreadFigures {
     /// Their name.
     pub name: String,
-    /// Processor time that they have taken, together.
+    /// Processor time that they have taken, all together, since the daemon started.
     pub cpu_seconds: f64,
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, DriveLight,
-    DrivePlan, FailDrive, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat, Latency,
-    LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
+    DrivePlan, FailDrive, FindDrives, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat,
+    Latency, LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
     ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
     Volume,
 };
@@ -78,6 +78,7 @@ struct Shared {
     nqn: String,
     serial: String,
     reactors: usize,
+    reactors_spin: bool,
     /// Another one after each start.
     instance: String,
     start: Instant,
@@ -95,9 +96,8 @@ impl ServedNode {
         config: &Config,
     ) -> Self {
         let SubsystemInfo { nqn, serial, .. } = state.node.subsystem();
-        let directories = config.drive_directories.clone();
         let tell = {
-            let finder = finder.clone();
+            let (finder, directories) = (finder.clone(), config.drive_directories.clone());
             move |pools| finder.want(Wanted { pools, directories: directories.clone() })
         };
         let deaths = stopped::deaths(config);
@@ -120,6 +120,7 @@ impl ServedNode {
             nqn,
             serial,
             reactors: config.reactors,
+            reactors_spin: !config.spin.is_zero(),
             instance: format!("{}-{}", std::process::id(), ashlar_reactor::now().0),
             start: Instant::now(),
         };
@@ -251,6 +252,10 @@ impl NodeApi for ServedNode {
 
     fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>> {
         Box::pin(self.shared.find_pools(request))
+    }
+
+    fn find_drives(&self, request: FindDrives) -> Answer<'_, Vec<DriveInfo>> {
+        Box::pin(self.shared.find_drives(request))
     }
 
     fn export_pool(&self, pool: String, consent: Consent) -> Answer<'_, ()> {

@@ -10,9 +10,16 @@ use rustix::param::{clock_ticks_per_second, page_size};
 #[cfg(test)]
 mod tests;
 
+const SELF: &str = "/proc/self";
+
 /// The figures of this process. What cannot be read is not known.
 pub fn figures() -> ProcessFigures {
-    of(Path::new("/proc/self"), clock_ticks_per_second(), page_size() as u64)
+    of(Path::new(SELF), clock_ticks_per_second(), page_size() as u64)
+}
+
+/// The threads of this process alone: of many hosts there are many open files to be counted.
+pub fn threads() -> Vec<ThreadFigures> {
+    threads_of(Path::new(SELF), clock_ticks_per_second())
 }
 
 fn of(process: &Path, ticks_per_second: u64, page_bytes: u64) -> ProcessFigures {
@@ -20,6 +27,11 @@ fn of(process: &Path, ticks_per_second: u64, page_bytes: u64) -> ProcessFigures 
         .ok()
         .and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok());
     let open_files = fs::read_dir(process.join("fd")).ok().map(|files| files.count() as u64);
+    let resident_bytes = pages.map(|pages| pages * page_bytes);
+    ProcessFigures { resident_bytes, open_files, threads: threads_of(process, ticks_per_second) }
+}
+
+fn threads_of(process: &Path, ticks_per_second: u64) -> Vec<ThreadFigures> {
     let mut spent = BTreeMap::<String, u64>::new();
     for task in fs::read_dir(process.join("task")).into_iter().flatten().flatten() {
         // A thread may end while it is looked at.
@@ -28,11 +40,10 @@ fn of(process: &Path, ticks_per_second: u64, page_bytes: u64) -> ProcessFigures 
         }
     }
     let seconds = |ticks: u64| ticks as f64 / ticks_per_second as f64;
-    let threads = spent
+    spent
         .into_iter()
         .map(|(name, ticks)| ThreadFigures { name, cpu_seconds: seconds(ticks) })
-        .collect();
-    ProcessFigures { resident_bytes: pages.map(|pages| pages * page_bytes), open_files, threads }
+        .collect()
 }
 
 /// The name of a thread, and its processor time in ticks (`proc_pid_stat(5)`: fields 14 and 15).

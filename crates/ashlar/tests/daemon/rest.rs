@@ -441,3 +441,29 @@ fn metrics_are_open_metrics_for_those_who_ask_for_it_and_classic_for_all_others(
         open.contains("\n# TYPE ashlar_pool_blocks_written counter\n") && open.contains("# EOF")
     );
 }
+
+#[test]
+fn a_drive_that_nobody_has_is_found_and_one_that_waits_as_a_spare_is_not() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    let shelf = place.path("shelf");
+    std::fs::create_dir(&shelf).expect("a directory");
+    let drive = |name: &str| {
+        let path = shelf.join(name);
+        let file = std::fs::File::create(&path).expect("a file");
+        file.set_len(256 << 20).expect("a size");
+        format!("file:{}", path.display())
+    };
+    let (free, spare) = (drive("free.img"), drive("spare.img"));
+    let find = format!(r#"{{"drives":["{}"]}}"#, shelf.display());
+    let specs = || {
+        let (head, found) = asked(&place, "POST", "/unused-drives", &[], &find);
+        assert_eq!(status(&head), "200", "{found}");
+        let found = found.as_array().expect("a list").clone();
+        assert!(found.iter().all(|it| it["states"][0] == "blank"), "{found:?}");
+        found.iter().map(|it| it["spec"].as_str().expect("a place").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(specs(), [free.as_str(), &spare]);
+    place.ok(&["pool", "spare", "add", "tank", &spare]);
+    assert_eq!(specs(), [free]);
+}

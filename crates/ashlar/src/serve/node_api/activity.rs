@@ -7,6 +7,7 @@ use ashlar_volume::Scope;
 
 use super::super::convert::activity as convert;
 use super::super::errors::api_error;
+use super::super::process;
 use super::Shared;
 use super::opening::not_open;
 
@@ -22,7 +23,8 @@ impl Shared {
         let told = convert::iostat(&found);
         let (instance, uptime_seconds) =
             (self.instance.clone(), self.start.elapsed().as_secs_f64());
-        Ok(IoStat { instance, uptime_seconds, ..told })
+        let (threads, reactors_spin) = (process::threads(), self.reactors_spin);
+        Ok(IoStat { instance, uptime_seconds, threads, reactors_spin, ..told })
     }
 
     /// Why nothing of that name is found.

@@ -25,7 +25,7 @@ fn volume(name: &str, reads: IoCounts) -> IoStatVolume {
 pub fn state(instance: &str, uptime_seconds: f64, volumes: Vec<IoStatVolume>) -> IoStat {
     let pool = IoStatPool { name: "tank".into(), uuid: "P".into(), compression_ratio: Some(1.5) };
     let instance = instance.into();
-    IoStat { instance, uptime_seconds, pools: vec![pool], volumes, drives: Vec::new() }
+    IoStat { instance, uptime_seconds, pools: vec![pool], volumes, ..IoStat::default() }
 }
 
 /// One of two volumes.
