@@ -2,8 +2,6 @@ import AxeBuilder from '@axe-core/playwright'
 import { expect, test, type Page } from './test'
 
 const PAGES = ['overview', 'path', 'drives', 'volumes', 'hosts', 'jobs', 'events', 'settings', 'volumes/tank/looked-at', 'drives/tank/drive-0']
-/** axe reads each page for seconds, and for many of them where others need the processors. */
-const MUCH_MS = 300_000
 /** The buttons that open dialogs, and their pages. */
 const DIALOGS = [
   ['volumes', 'Create a volume'], ['volumes', 'Create a policy'], ['drives', 'Create a pool'], ['drives', 'Import a pool'],
@@ -45,7 +43,6 @@ for (const { width, colorScheme } of LOOKS) {
     test.use({ viewport: { width, height: 800 }, colorScheme })
 
     test('no page has a violation that axe finds, or is too wide', async ({ open, daemon }) => {
-      test.setTimeout(MUCH_MS)
       daemon.run('volume', 'create', 'tank/looked-at', '--size', '64MiB', '--allow', 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555')
       const page = await open('admin')
       const wrong: string[] = []
@@ -59,7 +56,6 @@ for (const { width, colorScheme } of LOOKS) {
     })
 
     test('nor has a dialog, and each gives the focus back', async ({ open, daemon }) => {
-      test.setTimeout(MUCH_MS)
       daemon.run('volume', 'create', 'tank/looked-at', '--size', '64MiB')
       const page = await open('admin')
       const wrong: string[] = []

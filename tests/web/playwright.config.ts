@@ -4,14 +4,15 @@ import { defineConfig } from '@playwright/test'
 export default defineConfig({
   testDir: '.',
   workers: 1,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  // Bounds, not waits: a test takes seconds, and minutes where others have the processors.
+  timeout: 300_000,
+  expect: { timeout: 60_000 },
   reporter: [['list']],
   outputDir: process.env.WEB_TEST_OUTPUT ?? '../../target/web-test',
   use: {
     // The certificate is the daemon's own.
     ignoreHTTPSErrors: true,
-    actionTimeout: 15_000,
+    actionTimeout: 60_000,
     screenshot: 'only-on-failure',
     trace: 'retain-on-failure',
     viewport: { width: 1280, height: 800 },

@@ -5,7 +5,6 @@ import { expect, test } from './test'
 const ELEMENTS_MAX = 3500
 
 test('an appliance of its size is shown whole, with no more drawn at a time than is looked at', async ({ open, daemon }) => {
-  test.setTimeout(180_000)
   daemon.run('volume', 'create', 'tank/like', '--size', '64MiB')
   const page = await open('admin', '#/settings')
   await atSize(page, (path) => daemon.json(path))
