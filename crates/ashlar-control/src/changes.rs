@@ -75,8 +75,7 @@ fn brought(operation: &Operation, asked: &Value, body: &Bytes) -> String {
         // What is null is not asked for.
         Value::Object(all) if all.values().any(Value::is_null) => {
             let said = all.iter().filter(|(_, value)| !value.is_null());
-            let said: Map<_, _> =
-                said.map(|(name, value)| (name.clone(), value.clone())).collect();
+            let said: Map<_, _> = said.map(|(name, value)| (name.clone(), value.clone())).collect();
             Value::from(said).to_string()
         }
         _ => String::from_utf8_lossy(body).into_owned(),

@@ -167,8 +167,8 @@ export interface components {
         };
         /** @description Which policy is to count for volumes of which nothing is said. */
         ChooseDefaultPolicy: {
-            /** @description Its name. Null, or not there: none is. */
-            policy?: string | null;
+            /** @description Its name. Null: none is. */
+            policy: string | null;
         };
         /** @description A policy to be made. */
         CreatePolicy: {
@@ -262,12 +262,14 @@ export interface components {
             pool_uuid?: string | null;
             /** @description Why it was refused, for people. */
             problem?: string | null;
-            /** @description What the request has brought, cut at 4KiB. */
+            /** @description What the request has brought, cut at 4KiB, or at 256 bytes where it was not done. */
             request: string;
             /** @description What came of it: `done`, `refused`, or `asked` (the client was asked for confirmation). */
             result: string;
             /** @description What they may do. */
             role: components["schemas"]["Role"];
+            /** @description What else it was about, by its name: a token, key, policy, drive, receiver or kind of job. */
+            target?: string | null;
             /**
              * Format: int32
              * @description The user of this machine, if it was one.
@@ -529,7 +531,7 @@ export interface components {
         };
         /** @description Something that has happened. */
         Happening: {
-            /** @description Where the host's connection comes from. */
+            /** @description Where the host's connection, or whoever is kept out, comes from. */
             address?: string | null;
             /** @description Why, where that is known: the end of the message on its own. */
             cause?: string | null;
@@ -1568,7 +1570,8 @@ export interface components {
             delivered_seq: number;
             /**
              * Format: int64
-             * @description Events that it has not taken and will not be sent any more, since the daemon was started.
+             * @description Events that it has not taken and will not be sent any more, since the daemon was started: at
+             *     least so many, as nobody knows how many there are in what cannot be read.
              */
             dropped_events: number;
             /** @description `webhook` or `mail`. */

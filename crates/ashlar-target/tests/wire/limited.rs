@@ -1,5 +1,5 @@
-//! Volumes whose limits are spent, or whose turn has not come: commands wait with nothing taken, and
-//! hold up none of others.
+//! Volumes whose limits are spent, or whose turn has not come: commands wait with nothing taken,
+//! and hold up none of others.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Commands that take their turn before their data come, on the reactor of their pool and on another.
+//! Commands that take their turn before their data come, on their pool's reactor and on another.
 
 use ashlar_block::latency::OpKind;
 use ashlar_volume::{Door, VolumeIo};

@@ -71,8 +71,8 @@ impl<D: Door> Opened<D> {
         Opened { volume, bytes, is_ready: geometry.is_ready }
     }
 
-    /// The same as it is now, after a wait, with the turn that has come: the namespace may be another one, or have other blocks,
-    /// for which the command was not meant.
+    /// The same as it is now, after a wait, with the turn that has come. The namespace may be
+    /// another one, or have other blocks, for which the command was not meant.
     pub(in crate::nvme_tcp) fn again(
         self,
         open: impl Fn() -> Result<Self, Rejection>,

@@ -7,8 +7,8 @@
 //! nobody is to be protected from it, it grows whatever the pool does.
 //!
 //! Where several volumes want more than there is, turns are kept only as far as commands wait for
-//! them: what all of them have outstanding must not fit. So a lesser depth is tried once in a while,
-//! and kept unless the pool does less for it.
+//! them: what all of them have outstanding must not fit. So a lesser depth is tried once in a
+//! while, and kept unless the pool does less for it.
 //!
 //! What commands take where others hold nothing up is the least that they took of late. To know it
 //! the depth falls once in a while ([`PROBE`]), and grows again if that was for nothing.
