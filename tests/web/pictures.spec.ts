@@ -2,7 +2,8 @@
 // worked long enough for charts to have something to show.
 import { join } from 'node:path'
 import { Daemon } from './daemon'
-import { expect, test, type Page } from './test'
+import type { Browser, Page } from '@playwright/test'
+import { expect, test } from './test'
 
 const FOLDER = process.env.PICTURES
 const SHOWN_SECONDS = 150
@@ -10,24 +11,24 @@ const SHOWN_SECONDS = 150
 test.skip(!FOLDER, 'only by `scripts/web pictures`')
 
 const PICTURES = [
-  { name: 'overview', hash: 'overview', width: 1280, height: 1010, colorScheme: 'light' },
-  { name: 'path', hash: 'path', width: 1280, height: 1030, colorScheme: 'dark' },
-  { name: 'drives', hash: 'drives', width: 1280, height: 760, colorScheme: 'light' },
-  { name: 'volume', hash: 'volumes/demo/checked', width: 1280, height: 1000, colorScheme: 'dark' },
+  { name: 'overview', hash: 'overview', width: 1280, height: 800, colorScheme: 'light' },
+  { name: 'path', hash: 'path', width: 1280, height: 880, colorScheme: 'dark' },
   { name: 'phone', hash: 'path', width: 380, height: 1100, colorScheme: 'dark' },
 ] as const
 
-async function signIn(page: Page, demo: Daemon): Promise<void> {
+async function signedIn(browser: Browser, demo: Daemon): Promise<Page> {
+  const page = await browser.newPage({ ignoreHTTPSErrors: true })
   await page.goto(demo.url)
   await page.getByLabel('Token').fill(demo.tokens.operator)
   await page.keyboard.press('Enter')
   await expect(page.locator('[data-readout="Health"]')).toContainText('Healthy')
+  return page
 }
 
-test('pictures for the documentation', async ({ page, daemon }) => {
+test('pictures for the documentation', async ({ browser, daemon }) => {
   test.setTimeout((SHOWN_SECONDS + 120) * 1000)
   const demo = await new Daemon(daemon.program, 'demo').ready()
-  await signIn(page, demo)
+  const page = await signedIn(browser, demo)
   // What is shown is a history: only time makes it.
   await page.waitForTimeout(SHOWN_SECONDS * 1000)
   for (const { name, hash, colorScheme, ...viewport } of PICTURES) {
@@ -37,5 +38,6 @@ test('pictures for the documentation', async ({ page, daemon }) => {
     await expect(page.getByRole('heading', { level: 1 })).toBeAttached()
     await page.screenshot({ path: join(FOLDER!, `dashboard-${name}.png`), animations: 'disabled' })
   }
+  await page.close()
   await demo.stop()
 })
