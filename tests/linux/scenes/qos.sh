@@ -8,7 +8,7 @@
 # The host's steps: `limit` to LIMIT commands per second, `lift`. A burst of a second makes up for
 # what a busy machine is late.
 . lib.sh
-LIMIT=${LIMIT:-100}
+LIMIT=${LIMIT:-40}
 SECOND_HOSTID=5f0c6a1e-7d44-4a0b-8a55-2f6b1c9d7e10
 SECOND_HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:$SECOND_HOSTID
 

@@ -214,9 +214,9 @@ fn only_so_many_follow_at_a_time_few_of_one_and_the_owners_have_places_of_their_
     let owners: Vec<_> = owners.collect();
     assert_eq!(owners.len(), OWNERS_MAX);
     assert_eq!(log.followers(), FOLLOWERS_MAX);
-    drop(of_one);
+    drop((of_one, owners));
     assert!(log.follow(None, ("a", false)).is_some());
-    drop((others, owners));
+    drop(others);
     assert_eq!((log.followers(), log.following().len()), (0, 0));
 }
 
