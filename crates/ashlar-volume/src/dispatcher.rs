@@ -18,7 +18,8 @@ pub trait Dispatcher<B: DriveProvider>: Clone + 'static {
     fn reactors(&self) -> usize;
 
     /// Calls `make` on the reactor `to` with the pools that live there, and runs the future that it
-    /// returns to its end, whether or not the caller waits for it.
+    /// returns to its end, whether or not the caller waits for it. It is sent by the call, not by
+    /// what is returned; and what a reactor sends to another arrives in that order.
     fn call<M, F>(
         &self,
         to: ReactorIndex,

@@ -53,7 +53,7 @@ pub use opening::{Opening, OpeningStage};
 pub use plan::{DrivePlan, PoolPlan};
 pub use qos::{PoliciesReport, PolicyReport, QosChoice};
 pub use stopped::StoppedPool;
-pub(crate) use turns::{TurnKey, Turns};
+pub(crate) use turns::{TurnKey, TurnKeys, Turns};
 pub use volumes::{NewVolume, check_volume_size};
 
 /// The store of a pool that is open on this machine.
@@ -78,9 +78,10 @@ pub struct ReactorPools<B: DriveProvider> {
     meters: RefCell<BTreeMap<VolumeUuid, Rc<Meter>>>,
     /// Who of them waits for the limits of a volume.
     gates: RefCell<BTreeMap<VolumeUuid, Rc<Gate<B::World>>>>,
-    /// Turns that commands of other reactors have asked for.
+    /// Turns that commands of other reactors have asked for, and the names of those that commands
+    /// of this one ask for elsewhere.
     turns: Turns<PoolWorld<B::World>>,
-    turns_asked: Cell<u64>,
+    turn_keys: Rc<TurnKeys>,
     /// Drives that are being erased, and the last ones that were.
     erases: Rc<RefCell<Erases>>,
     /// Hears of pools that a fault in Ashlar itself has stopped.
@@ -156,7 +157,7 @@ impl<B: DriveProvider> ReactorPools<B> {
             meters: RefCell::default(),
             gates: RefCell::default(),
             turns: Turns::default(),
-            turns_asked: Cell::new(0),
+            turn_keys: Rc::new(TurnKeys::new(index)),
             erases: Rc::default(),
             told: Rc::new(told),
         })
@@ -176,11 +177,9 @@ impl<B: DriveProvider> ReactorPools<B> {
         &self.turns
     }
 
-    /// A name for a turn that a command of this reactor asks for elsewhere.
-    pub(crate) fn next_turn(&self) -> TurnKey {
-        let number = self.turns_asked.get();
-        self.turns_asked.set(number + 1);
-        TurnKey { from: self.index, number }
+    /// The names of turns that commands of this reactor ask for elsewhere.
+    pub(crate) fn turn_keys(&self) -> &Rc<TurnKeys> {
+        &self.turn_keys
     }
 
     fn pool(&self, uuid: PoolUuid) -> Result<Rc<OpenPool<B>>, NodeError> {

@@ -207,11 +207,21 @@ impl<W: World> StoreVolume<W> {
         self.core.share.set_weight(weight);
     }
 
+    /// Waits for the turn of a command for so many bytes, without the volume.
+    pub(crate) fn next_turn(
+        &self,
+        kind: OpKind,
+        bytes: u64,
+    ) -> impl Future<Output = Turn<W>> + use<W> {
+        let (fair, share) = (self.core.fair.clone(), self.core.share.clone());
+        async move { fair.enter(&share, kind, bytes).await }
+    }
+
     /// Waits for the turn of a command for so many bytes, unless it has had it.
-    pub(crate) async fn turn(&self, kind: OpKind, bytes: u64) -> Turn<W> {
+    async fn turn(&self, kind: OpKind, bytes: u64) -> Turn<W> {
         match self.turn.take().filter(|turn| turn.is_of(&self.core.share)) {
             Some(turn) => turn,
-            None => self.core.fair.enter(&self.core.share, kind, bytes).await,
+            None => self.next_turn(kind, bytes).await,
         }
     }
 

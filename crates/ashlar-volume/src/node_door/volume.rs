@@ -19,7 +19,7 @@ use crate::drive_provider::DriveProvider;
 use crate::fuse::PoolWorld;
 use crate::qos::fair::Turn;
 use crate::qos::gate::Gate;
-use crate::reactor_pools::{PoolVolume, ReactorPools, TurnKey};
+use crate::reactor_pools::{PoolVolume, ReactorPools, TurnKey, TurnKeys};
 use crate::store_volume::{StoreVolume, WeakVolume};
 use crate::table::{Place, ReactorIndex, Row};
 
@@ -46,8 +46,8 @@ struct Local<W> {
 
 enum Reach<B: DriveProvider, C: Dispatcher<B>> {
     Here(WeakVolume<PoolWorld<B::World>>),
-    /// By the reactor that lives here.
-    There(C, Place, Rc<ReactorPools<B>>),
+    /// With the names of turns that are asked for there.
+    There(C, Place, Rc<TurnKeys>),
     /// Its pool is being opened anew, or it is about to leave the table.
     Nowhere,
 }
@@ -87,8 +87,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> Clone for NodeVolume<B, C> {
     fn clone(&self) -> Self {
         let reach = match &self.reach {
             Reach::Here(volume) => Reach::Here(volume.clone()),
-            Reach::There(dispatcher, place, from) => {
-                Reach::There(dispatcher.clone(), *place, from.clone())
+            Reach::There(dispatcher, place, keys) => {
+                Reach::There(dispatcher.clone(), *place, keys.clone())
             }
             Reach::Nowhere => Reach::Nowhere,
         };
@@ -102,7 +102,7 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
         let reach = if row.place.home == home.index() {
             home.volume(row.place).map_or(Reach::Nowhere, |volume| Reach::Here(volume.downgrade()))
         } else {
-            Reach::There(dispatcher.clone(), row.place, home.clone())
+            Reach::There(dispatcher.clone(), row.place, home.turn_keys().clone())
         };
         let (meter, gate) = (home.meter(row.info.uuid), home.gate(row.info.uuid, &row.throttle));
         let local = Rc::new(Local { meter, gate, is_shared: row.is_shared.clone() });
@@ -155,7 +155,8 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
         };
         let (kind, bytes) = command;
         let ask = move |home: Rc<ReactorPools<B>>| async move {
-            let turn = async { turn_of(home.volume(place)?, kind, bytes).await };
+            let turn = home.volume(place).map(|volume| turn_of(&volume, kind, bytes));
+            let turn = async { turn?.await };
             home.turns().keep(key, turn).await;
         };
         if dispatcher.call(place.home, ask).await.is_ok() {
@@ -164,13 +165,15 @@ impl<B: DriveProvider, C: Dispatcher<B>> NodeVolume<B, C> {
     }
 }
 
-/// Waits for the turn of a command on a volume that lives here.
-async fn turn_of<W: World>(
-    volume: StoreVolume<PoolWorld<W>>,
+/// Waits for the turn of a command on a volume that lives here, under its pool's fuse. Who waits
+/// keeps neither the volume nor its pool's drives.
+fn turn_of<W: World>(
+    volume: &StoreVolume<PoolWorld<W>>,
     kind: OpKind,
     bytes: u64,
-) -> Option<Turn<PoolWorld<W>>> {
-    done_on(volume, |volume| async move { Ok(volume.turn(kind, bytes).await) }).await.ok()
+) -> impl Future<Output = Option<Turn<PoolWorld<W>>>> + use<W> {
+    let turn = volume.store().world().fuse().guard(volume.next_turn(kind, bytes));
+    async move { turn.await.ok() }
 }
 
 /// Has `work` done on a volume that lives here, under its pool's fuse.
@@ -206,11 +209,12 @@ impl<B: DriveProvider, C: Dispatcher<B>> VolumeIo for NodeVolume<B, C> {
     async fn take_turn(&self, kind: OpKind, bytes: u64) {
         match &self.reach {
             Reach::Here(volume) => {
-                let Some(volume) = volume.upgrade() else { return };
-                self.turn.set(turn_of(volume, kind, bytes).await.map(CommandTurn::Here));
+                let turn = volume.upgrade().map(|volume| turn_of(&volume, kind, bytes));
+                let Some(turn) = turn else { return };
+                self.turn.set(turn.await.map(CommandTurn::Here));
             }
-            Reach::There(dispatcher, place, from) => {
-                self.turn_there(dispatcher, *place, from.next_turn(), (kind, bytes)).await;
+            Reach::There(dispatcher, place, keys) => {
+                self.turn_there(dispatcher, *place, keys.next(), (kind, bytes)).await;
             }
             Reach::Nowhere => {}
         }

@@ -6,7 +6,7 @@
 //! within its part of the bound never waits for a turn.
 //!
 //! A command that takes its time, because it waits for room or for a drive that hangs, is counted
-//! for [`EPOCH`] and up to as long again. So it keeps nobody from what can be done meanwhile. One
+//! for an epoch and the next one (`epoch`). So it keeps nobody from what can be done meanwhile. One
 //! of those who wait looks at the time for all of them.
 //!
 //! A command of many bytes takes its turn before it takes memory and before its host is asked for
@@ -26,10 +26,13 @@ use ashlar_block::{Clock, within};
 
 use super::policy::WEIGHT_DEFAULT;
 use depth::Kind;
+use epoch::EPOCH_MIN;
 pub(crate) use state::VolumeShare;
-use state::{Begun, Command, EPOCH, Seat, State};
+use state::{Begun, Command, Seat, State};
 
+mod backlog;
 mod depth;
+mod epoch;
 mod state;
 
 /// Commands of a volume alone after which the time is taken. Most need none.
@@ -194,7 +197,7 @@ impl<C: Clock> Waits<'_, C> {
                     Poll::Pending
                 }
             });
-            if let Some(begun) = within(&self.share.clock, EPOCH, called).await {
+            if let Some(begun) = within(&self.share.clock, EPOCH_MIN, called).await {
                 return begun;
             }
             self.share.look();

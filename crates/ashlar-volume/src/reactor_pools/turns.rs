@@ -4,7 +4,7 @@
 //! The reactor that asks names the turn. Its messages arrive in their order: so whoever gives one
 //! back, or comes with the command, finds it here, or finds that it never was.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 
@@ -21,6 +21,24 @@ pub(crate) struct TurnKey {
     pub from: ReactorIndex,
     /// Its number among those that this reactor asked for.
     pub number: u64,
+}
+
+/// The names of the turns that one reactor asks others for.
+pub(crate) struct TurnKeys {
+    from: ReactorIndex,
+    asked: Cell<u64>,
+}
+
+impl TurnKeys {
+    /// Those of the reactor `from`.
+    pub(crate) fn new(from: ReactorIndex) -> Self {
+        TurnKeys { from, asked: Cell::new(0) }
+    }
+
+    /// One that no turn has had yet.
+    pub(crate) fn next(&self) -> TurnKey {
+        TurnKey { from: self.from, number: self.asked.replace(self.asked.get() + 1) }
+    }
 }
 
 /// The turns that one reactor keeps for others.

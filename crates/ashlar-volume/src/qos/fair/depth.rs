@@ -6,9 +6,8 @@
 //! the pool does less than a quarter of what it can do. Where only one volume wants more, and
 //! nobody is to be protected from it, it grows whatever the pool does.
 //!
-//! Where several volumes want more than there is, turns are kept only as far as commands wait for
-//! them: what all of them have outstanding must not fit. So a lesser depth is tried once in a
-//! while, and kept unless the pool does less for it.
+//! Where several volumes want more than there is, it is no more than lets them take turns
+//! (`backlog`).
 //!
 //! What commands take where others hold nothing up is the least that they took of late. To know it
 //! the depth falls once in a while ([`PROBE`]), and grows again if that was for nothing.
@@ -36,17 +35,6 @@ const PROBE: Duration = Duration::from_secs(10);
 /// then stays where it was.
 const WORTH_PERCENT: u64 = 105;
 const STAY: Duration = Duration::from_secs(5);
-
-/// How long after a lesser depth that was not kept the next is tried: twice as long each time, up
-/// to [`PROBE`], for one window says little where the pool is not always as fast.
-const AGAIN: Duration = Duration::from_millis(500);
-/// What the pool does at least for a lesser depth to be kept that was tried, in hundredths of what
-/// it did before.
-const KEPT_PERCENT: u64 = 95;
-
-/// A volume has much in the store if it has more than this part of all that is there, and than the
-/// first depth.
-const MUCH_DIVISOR: u64 = 8;
 
 /// How much longer than the least of late a command may take, in hundredths of it; and how many of
 /// a hundred may take longer than that.
@@ -137,10 +125,8 @@ pub(super) enum Kind {
     Write,
 }
 
-/// A depth that is tried.
+/// The depth and the rate before a growth that is tried.
 struct Trial {
-    is_growth: bool,
-    /// The depth and the rate before it.
     bytes: u64,
     rate: u64,
 }
@@ -148,18 +134,17 @@ struct Trial {
 /// The depth of one pool.
 pub(super) struct Depth {
     bytes: u64,
+    max: u64,
     measured: [Measured; 2],
     window_began: Nanos,
     last_measured: Nanos,
     last_fall: Nanos,
     /// The last window began with a fall.
     has_fallen: bool,
-    /// What it began with, unless that was to stay whatever the pool does.
+    /// The growth that the last window began with, unless that was to stay whatever the pool does.
     tried: Option<Trial>,
-    /// It does not grow before, and no lesser one is tried before.
+    /// It does not grow before.
     stays_until: Nanos,
-    no_less_until: Nanos,
-    no_less_for: Duration,
     /// Of this window: what has ended, the most that there was at a time, commands that had to
     /// wait, those of them whose volume had nothing in the store although it was its turn, and
     /// whether several volumes waited at a time.
@@ -168,8 +153,6 @@ pub(super) struct Depth {
     waited: u64,
     starved: u64,
     several: bool,
-    /// Several volumes had much in the store at a time.
-    is_shared: bool,
     /// The most that ended in a second, of late.
     best_rate: u64,
 }
@@ -178,6 +161,7 @@ impl Default for Depth {
     fn default() -> Self {
         Depth {
             bytes: FIRST,
+            max: MOST,
             measured: Default::default(),
             window_began: Nanos(0),
             last_measured: Nanos(0),
@@ -185,14 +169,11 @@ impl Default for Depth {
             has_fallen: false,
             tried: None,
             stays_until: Nanos(0),
-            no_less_until: Nanos(0),
-            no_less_for: Duration::ZERO,
             ended: 0,
             peak: 0,
             waited: 0,
             starved: 0,
             several: false,
-            is_shared: false,
             best_rate: 0,
         }
     }
@@ -202,6 +183,17 @@ impl Depth {
     /// Bytes of commands that the store is to have at a time.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The most that the pool has done in a second, of late.
+    pub(super) fn rate(&self) -> u64 {
+        self.best_rate
+    }
+
+    /// It is so much at most from now on; `None` is no bound.
+    pub(super) fn bound(&mut self, bytes_max: Option<u64>) {
+        self.max = bytes_max.unwrap_or(MOST).clamp(LEAST, MOST);
+        self.bytes = self.bytes.min(self.max);
     }
 
     /// A small command of a volume within its part has ended, after so long in the store.
@@ -214,12 +206,6 @@ impl Depth {
     pub(super) fn ended(&mut self, cost: u64, in_store: u64) {
         self.ended += cost;
         self.peak = self.peak.max(in_store);
-    }
-
-    /// A command begins: of `in_store` that there are its volume has `own`.
-    pub(super) fn begins(&mut self, own: u64, in_store: u64) {
-        let little = (in_store / MUCH_DIVISOR).max(FIRST);
-        self.is_shared |= own > little && in_store - own > little;
     }
 
     /// A command has to wait: whether its volume has nothing in the store although it is its turn,
@@ -252,31 +238,19 @@ impl Depth {
         if is_to_fall {
             self.bytes = (self.bytes.min(self.peak) / 2).max(LEAST);
             self.last_fall = now;
-        } else if (self.several || self.is_shared) && !is_starved && now >= self.no_less_until {
-            let bytes = self.bytes.min(self.peak).max(LEAST);
-            self.tried = Some(Trial { is_growth: false, bytes, rate });
-            self.bytes = (bytes / 2).max(LEAST);
         } else {
             self.grow(rate, is_starved, is_quiet, now);
         }
         (self.ended, self.peak, self.waited, self.starved) = (0, 0, 0, 0);
-        (self.several, self.is_shared, self.window_began) = (false, false, now);
+        (self.several, self.window_began) = (false, now);
     }
 
-    /// Takes a growth back for which the pool does no more, and a fall for which it does less.
+    /// Takes a growth back for which the pool does no more.
     fn judge_trial(&mut self, rate: u64, now: Nanos) {
-        let Some(Trial { is_growth, bytes, rate: before }) = self.tried.take() else { return };
-        let after = |pause: Duration| Nanos(now.0 + pause.as_nanos() as u64);
-        if is_growth && rate * 100 < before * WORTH_PERCENT {
+        let Some(Trial { bytes, rate: before }) = self.tried.take() else { return };
+        if rate * 100 < before * WORTH_PERCENT {
             self.bytes = self.bytes.min(bytes);
-            self.stays_until = after(STAY);
-        }
-        if !is_growth && rate * 100 < before * KEPT_PERCENT {
-            self.bytes = self.bytes.max(bytes);
-            self.no_less_for = (self.no_less_for * 2).clamp(AGAIN, PROBE);
-            self.no_less_until = after(self.no_less_for);
-        } else if !is_growth {
-            self.no_less_for = Duration::ZERO;
+            self.stays_until = Nanos(now.0 + STAY.as_nanos() as u64);
         }
     }
 
@@ -286,9 +260,9 @@ impl Depth {
         if self.waited == 0 || !is_free && now < self.stays_until {
             return;
         }
-        self.tried = (!is_free).then_some(Trial { is_growth: true, bytes: self.bytes, rate });
+        self.tried = (!is_free).then_some(Trial { bytes: self.bytes, rate });
         let growth = if is_free || is_starved { self.bytes } else { self.bytes / 4 };
-        self.bytes = (self.bytes + growth).min(MOST);
+        self.bytes = (self.bytes + growth).min(self.max);
     }
 
     fn is_to_fall(&self, verdicts: [Verdict; 2], now: Nanos) -> bool {

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use ashlar_block::Nanos;
 
+use super::backlog::{Wanted, depth_max};
 use super::depth::{Depth, Kind};
+use super::epoch::{Counted, Epochs};
 
-/// For how long a command counts at least.
-pub(super) const EPOCH: Duration = Duration::from_millis(50);
 /// For how long a volume is in use after its last command.
 const IN_USE: Duration = Duration::from_secs(5);
 /// Who has waited for so long goes next, whatever his turn: hosts give up what takes too long.
@@ -34,33 +34,15 @@ const TURNS_BEGIN: u128 = 1 << 64;
 /// A place in the order of turns.
 type Turn = u128;
 
-/// Bytes of commands in the store: of those that began in this epoch, and in the one before.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Counted([u64; 2]);
-
-impl Counted {
-    pub(super) fn sum(self) -> u64 {
-        self.0[0] + self.0[1]
-    }
-
-    /// An epoch has ended: what began before it counts no longer.
-    fn age(&mut self) {
-        self.0 = [0, self.0[0]];
-    }
-
-    /// A command ends that began `ago` epochs before.
-    fn end(&mut self, cost: u64, ago: u64) {
-        if let Some(counted) = usize::try_from(ago).ok().and_then(|ago| self.0.get_mut(ago)) {
-            *counted -= cost;
-        }
-    }
-}
-
 /// A volume's part.
 pub(crate) struct VolumeShare {
     number: u64,
     pub(super) weight: Cell<u16>,
     pub(super) in_store: Cell<Counted>,
+    /// Bytes of commands that wait, and the most that there was in the store and waiting in this
+    /// epoch and in the one before.
+    queued: Cell<u64>,
+    outstanding_most: Cell<[u64; 2]>,
     /// The turn of its next command, unless others have come further.
     next_turn: Cell<Turn>,
     /// Where it stands among those that wait.
@@ -114,8 +96,7 @@ pub(super) struct State {
     turn: Turn,
     latest: Turn,
     pub(super) depth: Depth,
-    epoch: u64,
-    epoch_began: Nanos,
+    epochs: Epochs,
     /// When the clock was last looked at.
     now: Nanos,
     next_number: u64,
@@ -131,6 +112,28 @@ impl VolumeShare {
         let mut counted = self.in_store.get();
         change(&mut counted);
         self.in_store.set(counted);
+        self.note_outstanding();
+    }
+
+    fn change_queued(&self, change: impl FnOnce(u64) -> u64) {
+        self.queued.set(change(self.queued.get()));
+        self.note_outstanding();
+    }
+
+    fn note_outstanding(&self) {
+        let [most, before] = self.outstanding_most.get();
+        let now = self.in_store.get().sum() + self.queued.get();
+        self.outstanding_most.set([most.max(now), before]);
+    }
+
+    fn age(&self) {
+        self.outstanding_most.set([0, self.outstanding_most.get()[0]]);
+        self.change_in_store(Counted::age);
+    }
+
+    fn wanted(&self) -> Wanted {
+        let [most, before] = self.outstanding_most.get();
+        Wanted { weight: self.weight.get(), bytes: most.max(before) }
     }
 }
 
@@ -142,6 +145,8 @@ impl State {
             number: self.next_number,
             weight: Cell::new(weight),
             in_store: Cell::default(),
+            queued: Cell::new(0),
+            outstanding_most: Cell::default(),
             next_turn: Cell::new(0),
             key: Cell::new(0),
             is_active: Cell::new(false),
@@ -168,13 +173,12 @@ impl State {
     /// that rest are not in use.
     pub(super) fn look(&mut self, now: Nanos) {
         self.now = now;
-        if now.since(self.epoch_began) < EPOCH {
+        if !self.epochs.has_ended(now) {
             return;
         }
-        (self.epoch, self.epoch_began) = (self.epoch + 1, now);
         self.in_store.age();
         self.active.retain(|volume| {
-            volume.change_in_store(Counted::age);
+            volume.age();
             let rests =
                 now.since(volume.used_at.get()) >= IN_USE && volume.queue.borrow().is_empty();
             volume.is_active.set(!rests);
@@ -183,6 +187,8 @@ impl State {
         // Weights may have been changed.
         self.active_weight = self.active.iter().map(|it| u64::from(it.weight.get())).sum();
         self.depth.decide(now);
+        let wanted: Vec<_> = self.active.iter().map(|it| it.wanted()).collect();
+        self.depth.bound(depth_max(&wanted, self.depth.rate()));
         self.move_up_the_overdue();
     }
 
@@ -257,6 +263,7 @@ impl State {
             waker: RefCell::default(),
         });
         volume.queue.borrow_mut().push_back(seat.clone());
+        volume.change_queued(|queued| queued + command.cost);
         if is_first {
             self.wait_on(volume);
         }
@@ -273,16 +280,16 @@ impl State {
         let step = command.cost * TURN_SCALE / u64::from(volume.weight.get());
         volume.next_turn.set(turn + Turn::from(step));
         self.latest = self.latest.max(volume.next_turn.get());
-        self.in_store.0[0] += command.cost;
-        volume.change_in_store(|counted| counted.0[0] += command.cost);
-        self.depth.begins(volume.in_store.get().sum(), self.in_store.sum());
+        self.in_store.begin(command.cost);
+        volume.change_in_store(|counted| counted.begin(command.cost));
         let measured = (is_protected && command.kind.is_some()).then_some(self.now);
-        Begun { epoch: self.epoch, measured }
+        Begun { epoch: self.epochs.number(), measured }
     }
 
     /// Lets the first of a volume's commands begin. Whether the order of turns is kept by it.
     fn call_first(&mut self, volume: &Rc<VolumeShare>, in_order: bool) {
         let Some(seat) = volume.queue.borrow_mut().pop_front() else { return };
+        volume.change_queued(|queued| queued - seat.command.cost);
         self.waiting.remove(&(volume.key.get(), volume.number));
         let turn = volume.next_turn.get();
         if in_order && volume.key.get() >= TURNS_BEGIN {
@@ -297,7 +304,8 @@ impl State {
 
     fn drop_those_who_left(&self, volume: &VolumeShare) {
         let mut queue = volume.queue.borrow_mut();
-        while queue.front().is_some_and(|seat| seat.has_left.get()) {
+        while let Some(left) = queue.front().filter(|seat| seat.has_left.get()) {
+            volume.change_queued(|queued| queued - left.command.cost);
             queue.pop_front();
         }
     }
@@ -339,7 +347,7 @@ impl State {
         if let (Some(kind), Some(began), Some(now)) = (command.kind, begun.measured, now) {
             self.depth.took(kind, now.since(began), now);
         }
-        let ago = self.epoch - begun.epoch;
+        let ago = self.epochs.ends(command.cost, begun.epoch);
         self.in_store.end(command.cost, ago);
         volume.change_in_store(|counted| counted.end(command.cost, ago));
         if self.waiting.is_empty() {

@@ -19,6 +19,9 @@ enum Store {
     /// As `Serial`, once the data are there, for which it waits 400 µs; and for 100 ms at a time it
     /// is faster or slower by up to a seventh.
     Uneven(Rc<Cell<u64>>),
+    /// One after the other, 32 MiB of costs in a second, and what ends does so in bursts of so many
+    /// nanoseconds: as where a batch is compressed with much effort.
+    Slow(Rc<Cell<u64>>, u64),
 }
 
 impl Store {
@@ -39,6 +42,10 @@ impl Store {
                     (now + 400_000, 86 + XorShift::new(now / 100_000_000 + 1).below(29));
                 free_at.set(free_at.get().max(there) + (COMMAND + bytes) * percent / 100);
                 return free_at.get();
+            }
+            Store::Slow(free_at, burst) => {
+                free_at.set(free_at.get().max(now) + (COMMAND + bytes) * 32);
+                return free_at.get().next_multiple_of(*burst);
             }
             Store::Drives(drives, next) => {
                 next.set((next.get() * 5 + 3) % drives.len());
@@ -212,6 +219,28 @@ fn weights_hold_where_data_are_long_in_coming_and_the_store_is_not_always_as_fas
         // It is kept busy: a MiB of costs takes a millisecond.
         let all = done[0] + done[1];
         assert!(all > 10.0 * 0.75 * f64::from(1 << 30) * 64.0 / 76.0, "{all}");
+    }
+}
+
+#[test]
+fn weights_hold_where_all_that_hosts_have_outstanding_takes_the_store_longer_than_an_epoch() {
+    for burst in [1, 20_000_000, 100_000_000] {
+        let mut bench = Bench::new(Store::Slow(Rc::default(), burst));
+        // One has all that it wants there, which takes a third of a second, beside one that is used
+        // now and then.
+        bench.volume(100, all_the_time(64 * KIB, 128));
+        let rarely = Load { bytes: 256 * KIB, outstanding: 1, pause: Duration::from_millis(100) };
+        bench.volume(100, rarely);
+        bench.run_for(15 * SECOND);
+        (0..129).for_each(|_| bench.tasks.drop_task(0));
+        let load = all_the_time(64 * KIB, 64);
+        let bystander = (1, all_the_time(4 * KIB, 1));
+        let volumes = [(100, load), (300, load), bystander];
+        let done = bench.shares_after(5 * SECOND, 10 * SECOND, &volumes);
+        let ratio = done[1] / done[0];
+        let part = (done[0] + done[1]) * 76.0 / 64.0 / (10.0 * 1e9 / 32.0);
+        assert!((2.7..3.3).contains(&ratio), "{burst}: {ratio}");
+        assert!(part > 0.75, "{burst}: {part}");
     }
 }
 
