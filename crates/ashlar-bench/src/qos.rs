@@ -50,9 +50,8 @@ const ROUND: Duration = Duration::from_secs(5);
 const NOISE_FIRST: Duration = Duration::from_secs(1);
 const ROUNDS: u32 = 6;
 
-/// How nice threads are. The noisy host has the same processors here, where another machine would
-/// have its own: so it lets the daemon and the quiet one go first.
-const NICE_USUAL: i32 = 0;
+/// How nice the noisy host's thread is. It has the same processors here, where another machine would
+/// have its own: so it lets the daemon and the quiet host go first.
 const NICE_MOST: i32 = 19;
 
 /// How a limit was held.
@@ -240,15 +239,22 @@ fn limits_of(free: &Measured) -> (SetLimits, f64) {
 
 /// A load that is run by a thread of its own.
 fn start(server: &Server, load: Load) -> JoinHandle<anyhow::Result<Measured>> {
-    start_at(server, load, NICE_USUAL)
+    run_by_thread(server, load, || Ok(()))
 }
 
-/// The same by a thread that is so nice to others.
-fn start_at(server: &Server, load: Load, nice: i32) -> JoinHandle<anyhow::Result<Measured>> {
+/// The same by a thread that lets all others go first. Only that thread does, on Linux.
+fn start_nice(server: &Server, load: Load) -> JoinHandle<anyhow::Result<Measured>> {
+    run_by_thread(server, load, || Ok(rustix::process::setpriority_process(None, NICE_MOST)?))
+}
+
+fn run_by_thread(
+    server: &Server,
+    load: Load,
+    prepare: fn() -> anyhow::Result<()>,
+) -> JoinHandle<anyhow::Result<Measured>> {
     let (options, nsid) = (options(server, 1), server.nsid);
     std::thread::spawn(move || {
-        // Of this thread alone, on Linux.
-        rustix::process::setpriority_process(None, nice)?;
+        prepare()?;
         let config = ashlar_reactor::Config::default();
         let measured = ashlar_reactor::run(config, wire_bench::measure(options, nsid, load, None))?;
         measured.map_err(|error| anyhow!("{}: {error}", table::load_name(&load)))
@@ -306,7 +312,7 @@ fn disturb(
     for round in 0..=ROUNDS {
         interrupt::check()?;
         let before = end(start(quiet, watched))?;
-        let running = start_at(noisy, noisy_load(), NICE_MOST);
+        let running = start_nice(noisy, noisy_load());
         std::thread::sleep(NOISE_FIRST);
         let during = end(start(quiet, watched))?;
         let noise = end(running)?;

@@ -46,7 +46,7 @@ struct Local<W> {
 
 enum Reach<B: DriveProvider, C: Dispatcher<B>> {
     Here(WeakVolume<PoolWorld<B::World>>),
-    /// With the names of turns that are asked for there.
+    /// With the names that this reactor gives to turns it asks for there.
     There(C, Place, Rc<TurnKeys>),
     /// Its pool is being opened anew, or it is about to leave the table.
     Nowhere,

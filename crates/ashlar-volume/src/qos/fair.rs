@@ -34,6 +34,7 @@ mod backlog;
 mod depth;
 mod epoch;
 mod state;
+mod stretch;
 
 /// Commands of a volume alone after which the time is taken. Most need none.
 const LOOK_EVERY: u32 = 32;

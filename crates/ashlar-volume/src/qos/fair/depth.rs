@@ -7,7 +7,7 @@
 //! nobody is to be protected from it, it grows whatever the pool does.
 //!
 //! Where several volumes want more than there is, it is no more than lets them take turns
-//! (`backlog`).
+//! (`backlog`), unless the pool does much more for it (`stretch`).
 //!
 //! What commands take where others hold nothing up is the least that they took of late. To know it
 //! the depth falls once in a while ([`PROBE`]), and grows again if that was for nothing.
@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use ashlar_block::Nanos;
 use hdrhistogram::Histogram;
+
+use super::stretch::Stretch;
 
 /// The first depth, and what it is at least and at most. The least is one command of a usual size,
 /// and with the most nobody waits.
@@ -134,7 +136,11 @@ struct Trial {
 /// The depth of one pool.
 pub(super) struct Depth {
     bytes: u64,
-    max: u64,
+    /// It is so much at most, stretched.
+    bound: Option<u64>,
+    stretch: Stretch,
+    /// A command had to wait since the bound was last looked at.
+    has_waited: bool,
     measured: [Measured; 2],
     window_began: Nanos,
     last_measured: Nanos,
@@ -157,11 +163,17 @@ pub(super) struct Depth {
     best_rate: u64,
 }
 
+fn clamped(bytes: u64) -> u64 {
+    bytes.clamp(LEAST, MOST)
+}
+
 impl Default for Depth {
     fn default() -> Self {
         Depth {
             bytes: FIRST,
-            max: MOST,
+            bound: None,
+            stretch: Stretch::default(),
+            has_waited: false,
             measured: Default::default(),
             window_began: Nanos(0),
             last_measured: Nanos(0),
@@ -182,7 +194,14 @@ impl Default for Depth {
 impl Depth {
     /// Bytes of commands that the store is to have at a time.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        match self.bound {
+            Some(bound) if self.stretch.is_trial() => clamped(self.stretch.twice(bound)),
+            _ => self.bytes.min(self.max()),
+        }
+    }
+
+    fn max(&self) -> u64 {
+        self.bound.map_or(MOST, |bound| clamped(self.stretch.of(bound)))
     }
 
     /// The most that the pool has done in a second, of late.
@@ -190,10 +209,21 @@ impl Depth {
         self.best_rate
     }
 
-    /// It is so much at most from now on; `None` is no bound.
-    pub(super) fn bound(&mut self, bytes_max: Option<u64>) {
-        self.max = bytes_max.unwrap_or(MOST).clamp(LEAST, MOST);
-        self.bytes = self.bytes.min(self.max);
+    /// It is so much at most from now on, stretched; `None` is no bound.
+    pub(super) fn bound(&mut self, bytes_max: Option<u64>, now: Nanos) {
+        let has_waited = std::mem::take(&mut self.has_waited);
+        self.bound = bytes_max;
+        if bytes_max.is_none() {
+            self.stretch = Stretch::default();
+            return;
+        }
+        let is_wanted = has_waited || self.stretch.is_trial() || self.stretch.is_stretched();
+        // A growth by less than a quarter may not have shown that it is of use.
+        let is_reached = self.bytes + self.bytes / 4 >= self.max();
+        let is_stretched_more = self.stretch.look(is_wanted && is_reached, now);
+        if is_stretched_more {
+            self.bytes = self.max();
+        }
     }
 
     /// A small command of a volume within its part has ended, after so long in the store.
@@ -204,6 +234,7 @@ impl Depth {
 
     /// A command of that cost has ended, of `in_store` that there were.
     pub(super) fn ended(&mut self, cost: u64, in_store: u64) {
+        self.stretch.ended(cost, in_store);
         self.ended += cost;
         self.peak = self.peak.max(in_store);
     }
@@ -211,6 +242,7 @@ impl Depth {
     /// A command has to wait: whether its volume has nothing in the store although it is its turn,
     /// and whether other volumes wait.
     pub(super) fn waits(&mut self, is_starved: bool, others_wait: bool) {
+        self.has_waited = true;
         self.waited += 1;
         self.starved += u64::from(is_starved);
         self.several |= others_wait;
@@ -262,7 +294,7 @@ impl Depth {
         }
         self.tried = (!is_free).then_some(Trial { bytes: self.bytes, rate });
         let growth = if is_free || is_starved { self.bytes } else { self.bytes / 4 };
-        self.bytes = (self.bytes + growth).min(self.max);
+        self.bytes = (self.bytes + growth).min(self.max().max(self.bytes));
     }
 
     fn is_to_fall(&self, verdicts: [Verdict; 2], now: Nanos) -> bool {

@@ -188,7 +188,7 @@ impl State {
         self.active_weight = self.active.iter().map(|it| u64::from(it.weight.get())).sum();
         self.depth.decide(now);
         let wanted: Vec<_> = self.active.iter().map(|it| it.wanted()).collect();
-        self.depth.bound(depth_max(&wanted, self.depth.rate()));
+        self.depth.bound(depth_max(&wanted, self.depth.rate()), now);
         self.move_up_the_overdue();
     }
 

@@ -19,6 +19,8 @@ enum Store {
     /// As `Serial`, once the data are there, for which it waits 400 µs; and for 100 ms at a time it
     /// is faster or slower by up to a seventh.
     Uneven(Rc<Cell<u64>>),
+    /// Whatever else there is, each takes 20 ms.
+    Far,
     /// One after the other, 32 MiB of costs in a second, and what ends does so in bursts of so many
     /// nanoseconds: as where a batch is compressed with much effort.
     Slow(Rc<Cell<u64>>, u64),
@@ -43,6 +45,7 @@ impl Store {
                 free_at.set(free_at.get().max(there) + (COMMAND + bytes) * percent / 100);
                 return free_at.get();
             }
+            Store::Far => return now + 20_000_000,
             Store::Slow(free_at, burst) => {
                 free_at.set(free_at.get().max(now) + (COMMAND + bytes) * 32);
                 return free_at.get().next_multiple_of(*burst);
@@ -242,6 +245,15 @@ fn weights_hold_where_all_that_hosts_have_outstanding_takes_the_store_longer_tha
         assert!((2.7..3.3).contains(&ratio), "{burst}: {ratio}");
         assert!(part > 0.75, "{burst}: {part}");
     }
+}
+
+#[test]
+fn where_nobody_takes_anything_from_anybody_all_that_hosts_have_outstanding_is_soon_there() {
+    let load = all_the_time(64 * KIB, 16);
+    let bench = Bench::new(Store::Far);
+    let done = bench.shares_after(15 * SECOND, 60 * SECOND, &[(100, load), (300, load)]);
+    let most = (16 * 64 * KIB * 50 * 60) as f64;
+    assert!(done.iter().all(|done| *done > 0.85 * most), "{done:?} of {most}");
 }
 
 #[test]
