@@ -50,8 +50,8 @@ const ROUND: Duration = Duration::from_secs(5);
 const NOISE_FIRST: Duration = Duration::from_secs(1);
 const ROUNDS: u32 = 6;
 
-/// How nice the noisy host's thread is. It has the same processors here, where another machine would
-/// have its own: so it lets the daemon and the quiet host go first.
+/// How nice the noisy host's thread is. It has the same processors here, where another machine
+/// would have its own: so it lets the daemon and the quiet host go first.
 const NICE_MOST: i32 = 19;
 
 /// How a limit was held.

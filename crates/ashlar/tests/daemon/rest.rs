@@ -13,12 +13,13 @@ fn asked(place: &Place, method: &str, path: &str, headers: &[&str], body: &str) 
     let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
-    write!(
-        client,
+    let request = format!(
         "{method} /api/v1{path} HTTP/1.1\r\nhost: ashlar\r\nconnection: close\r\n\
          content-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
-    )
-    .expect("it listens");
+    );
+    // At once: what is refused by its head is answered, and the connection closed, before a body
+    // that comes later.
+    client.write_all(request.as_bytes()).expect("it listens");
     let answer = std::io::read_to_string(client).expect("an answer");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     (head.to_lowercase(), serde_json::from_str(body).unwrap_or(Value::Null))
