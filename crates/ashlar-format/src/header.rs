@@ -252,11 +252,7 @@ impl BatchHeader {
             return None;
         }
         r.bytes(MAC_BYTES).ok()?;
-        let bytes = r.u32().ok()? as usize;
-        let bytes_max = header_bytes(RECORDS_MAX, None) + GEOMETRY_BYTES_MAX;
-        if !(FIXED_BYTES..=bytes_max).contains(&bytes) {
-            return None;
-        }
+        let bytes = take_length(&mut r).ok()?;
         let _rows = r.u32().ok()?;
         let (segment, row) = (SegmentId(r.u32().ok()?), r.u32().ok()?);
         let (incarnation, first_lsn) = (Incarnation(r.u64().ok()?), Lsn(r.u64().ok()?));
@@ -273,8 +269,8 @@ impl BatchHeader {
     pub fn decode(secret: &Secret, sectors: &[u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new("batch header", sectors);
         let (magic, claimed_mac) = (r.array()?, r.array::<MAC_BYTES>()?);
-        let bytes = r.u32()? as usize;
-        if magic != *MAGIC || !(FIXED_BYTES..=sectors.len()).contains(&bytes) {
+        let bytes = take_length(&mut r)?;
+        if magic != *MAGIC || bytes > sectors.len() {
             return Err(r.malformed());
         }
         if mac(secret, &sectors[..bytes]) != claimed_mac {
@@ -309,6 +305,16 @@ impl BatchHeader {
             geometry,
         })
     }
+}
+
+/// The bytes of a header, as it says itself.
+fn take_length(r: &mut Reader<'_>) -> Result<usize, Malformed> {
+    let bytes = r.u32()? as usize;
+    let bytes_max = header_bytes(RECORDS_MAX, None) + GEOMETRY_BYTES_MAX;
+    if !(FIXED_BYTES..=bytes_max).contains(&bytes) {
+        return Err(r.malformed());
+    }
+    Ok(bytes)
 }
 
 fn put_record(w: &mut Writer, record: &Record) {

@@ -330,6 +330,25 @@ fn the_first_sector_of_the_largest_header_says_what_the_whole_says() {
     assert_eq!(BatchHeader::prelude(&[0; SECTOR_BYTES]), None);
 }
 
+/// Fuzzing has found headers that were read though no header has so many bytes, and whose first
+/// sector did not look like a header's.
+#[test]
+fn a_header_that_says_it_is_longer_than_any_is_none() {
+    let secret = Secret([9; 32]);
+    let sealed = |bytes: usize| {
+        let mut header = batch().encode(&secret);
+        header.resize(bytes, 0);
+        header[24..28].copy_from_slice(&(bytes as u32).to_le_bytes());
+        let mac = blake3::keyed_hash(&secret.0, &header[24..]);
+        header[8..24].copy_from_slice(&mac.as_bytes()[..16]);
+        header
+    };
+    let longest = header::header_bytes(header::RECORDS_MAX, None) + header::GEOMETRY_BYTES_MAX;
+    assert!(BatchHeader::decode(&secret, &sealed(longest)).is_ok());
+    assert!(BatchHeader::decode(&secret, &sealed(longest + 1)).is_err());
+    assert_eq!(BatchHeader::prelude(&sealed(longest + 1)[..SECTOR_BYTES]), None);
+}
+
 proptest! {
     #[test]
     fn locations_read_back(segment in 1u32..1 << 25, column in 0usize..32, slot in 0u32..1 << 20, bytes in 1usize..=4096) {

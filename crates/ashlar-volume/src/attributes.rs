@@ -212,6 +212,7 @@ impl Read {
             }
             11 => self.is_sanitized = one_of(r, &[0, 1])? == 1,
             12 => {
+                self.qos_kept = Kept::default();
                 self.qos = match text(r)? {
                     "" => VolumeQos::Unlimited,
                     name => VolumeQos::Named(name.to_owned()),

@@ -192,7 +192,9 @@ impl Catalog {
                 self.dictionaries.insert(DictionaryNumber(number), dictionary);
                 Ok(kept)
             }
-            (USAGE, _) => take_fields(WHAT, bytes, |tag, r| take_usages(&mut self.usages, tag, r)),
+            (USAGE, number) => {
+                take_fields(WHAT, bytes, |tag, r| take_usages(&mut self.usages, number, tag, r))
+            }
             (tag, _) if tag & CRITICAL != 0 => {
                 Err(FieldsError::Unknown { what: WHAT, tag: tag & !CRITICAL })
             }
@@ -203,9 +205,11 @@ impl Catalog {
     /// The usages of an item, in the order of their families, with the layer that they are of. What
     /// stores nothing has none.
     fn usages_of(&self, number: u32) -> impl Iterator<Item = (Family, Layer, Usage)> {
-        let first = number.saturating_mul(FAMILIES_PER_ITEM);
-        let families = Family(first)..=Family(first.saturating_add(FAMILIES_PER_ITEM - 1));
-        let used = self.usages.range(families).filter(|(_, usage)| **usage != Usage::default());
+        // A newer version may have items behind those of the last family.
+        let first = number.checked_mul(FAMILIES_PER_ITEM);
+        let families = first.map(|first| Family(first)..=Family(first + (FAMILIES_PER_ITEM - 1)));
+        let usages = families.into_iter().flat_map(|families| self.usages.range(families));
+        let used = usages.filter(|(_, usage)| **usage != Usage::default());
         used.map(|(family, usage)| (*family, self.layer_of(*family), *usage))
     }
 
@@ -423,6 +427,7 @@ fn put_usages(w: &mut Writer, usages: impl Iterator<Item = (Family, Layer, Usage
 
 fn take_usages(
     usages: &mut BTreeMap<Family, Usage>,
+    number: u32,
     tag: u16,
     r: &mut Reader<'_>,
 ) -> Result<bool, FieldsError> {
@@ -432,6 +437,10 @@ fn take_usages(
     while !r.rest().is_empty() {
         let (family, _layer) = (Family(r.u32()?), Layer(r.u32()?));
         let (blocks, slots) = (r.u64()?, r.u64()?);
+        // It would be written in its own item, too, and count twice.
+        if family.0 / FAMILIES_PER_ITEM != number {
+            return Err(r.malformed().into());
+        }
         if (blocks, slots) != (0, 0) {
             // What a family stores is what its layers do.
             let all: &mut Usage = usages.entry(family).or_default();

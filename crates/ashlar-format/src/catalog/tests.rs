@@ -106,6 +106,19 @@ fn the_usage_of_many_families_reads_back() {
     assert_eq!(Catalog::of_items(&many.items()), Ok(many));
 }
 
+/// Fuzzing has found that such a family's usage counted twice once it was written again.
+#[test]
+fn a_family_in_an_item_that_is_not_its_own_is_refused() {
+    let own = (7, 0);
+    let items = catalog().items();
+    let at = items.iter().position(|(item, _)| *item == own).expect("family 4 is in use");
+    for number in [1, u32::MAX] {
+        let mut moved = items.clone();
+        moved[at].0.1 = number;
+        assert!(Catalog::of_items(&moved).is_err(), "{number}");
+    }
+}
+
 /// An emptied pool had more in use than a new one.
 #[test]
 fn a_family_that_stores_nothing_takes_nothing() {

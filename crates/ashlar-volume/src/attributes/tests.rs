@@ -101,6 +101,21 @@ fn an_own_policy_that_a_newer_version_has_made_is_kept() {
     assert_eq!(chosen.qos_kept, Kept::default());
 }
 
+/// Fuzzing has found attributes with both choices: what was kept of the first was in memory alone.
+#[test]
+fn of_two_choices_the_last_one_stands_and_nothing_is_kept_of_the_first() {
+    let mut w = Writer(Attributes { qos: VolumeQos::PoolDefault, ..attributes() }.encode());
+    put_field(&mut w, 13, |w| {
+        put_policy(w, &Policy { weight: 7, ..Policy::default() });
+        put_field(w, 50, |w| w.bytes(b"later"));
+        w
+    });
+    put_field(&mut w, 12, |w| w.bytes(b"gold"));
+    let read = Attributes::decode(&w.0).expect("both can be read");
+    assert_eq!(read.qos, VolumeQos::Named("gold".to_owned()));
+    assert_eq!(Attributes::decode(&read.encode()), Ok(read));
+}
+
 #[test]
 fn a_volume_is_served_whatever_its_own_policy_says() {
     let with = |value: &[u8]| {
