@@ -212,11 +212,10 @@ impl Read {
             }
             11 => self.is_sanitized = one_of(r, &[0, 1])? == 1,
             12 => {
-                self.qos_kept = Kept::default();
-                self.qos = match text(r)? {
-                    "" => VolumeQos::Unlimited,
-                    name => VolumeQos::Named(name.to_owned()),
-                };
+                let named = |name: &str| VolumeQos::Named(name.to_owned());
+                let name = Some(text(r)?).filter(|name| !name.is_empty());
+                (self.qos, self.qos_kept) =
+                    (name.map_or(VolumeQos::Unlimited, named), Kept::default());
             }
             OWN_POLICY => match take_own(r.bytes(r.rest().len())?) {
                 Ok(Some((policy, kept))) => {

@@ -220,7 +220,7 @@ impl<W: World> StoreVolume<W> {
     /// Waits for the turn of a command for so many bytes, unless it has had it.
     async fn turn(&self, kind: OpKind, bytes: u64) -> Turn<W> {
         match self.turn.take().filter(|turn| turn.is_of(&self.core.share)) {
-            Some(turn) => turn,
+            Some(turn) => turn.with_data(),
             None => self.next_turn(kind, bytes).await,
         }
     }

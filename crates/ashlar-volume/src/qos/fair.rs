@@ -20,24 +20,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use ashlar_block::latency::OpKind;
 use ashlar_block::{Clock, within};
 
 use super::policy::WEIGHT_DEFAULT;
 use depth::Kind;
-use epoch::EPOCH_MIN;
 pub(crate) use state::VolumeShare;
 use state::{Begun, Command, Seat, State};
 
 mod backlog;
 mod depth;
 mod epoch;
+mod price;
 mod state;
 mod stretch;
+mod window;
 
 /// Commands of a volume alone after which the time is taken. Most need none.
 const LOOK_EVERY: u32 = 32;
+/// How often one of those who wait takes the time for all.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The volumes of a pool that take turns.
 pub(crate) struct FairShare<C> {
@@ -62,6 +66,13 @@ impl<C: Clock> Turn<C> {
     /// Whether it is one of that volume.
     pub(crate) fn is_of(&self, volume: &Rc<VolumeShare>) -> bool {
         Rc::ptr_eq(&self.volume, volume)
+    }
+
+    /// The same, whose data the store has only now: what they took to come is not the store's time.
+    pub(crate) fn with_data(mut self) -> Self {
+        let now = self.share.clock.now();
+        self.begun = self.share.state.borrow().stored(self.begun, now);
+        self
     }
 }
 
@@ -146,7 +157,7 @@ impl<C: Clock> FairShare<C> {
     }
 
     fn ends(&self, volume: &Rc<VolumeShare>, command: Command, begun: Begun) {
-        let now = begun.measured.map(|_| self.clock.now());
+        let now = begun.stored_at.map(|_| self.clock.now());
         self.state.borrow_mut().ends(volume, command, begun, now);
     }
 }
@@ -198,7 +209,7 @@ impl<C: Clock> Waits<'_, C> {
                     Poll::Pending
                 }
             });
-            if let Some(begun) = within(&self.share.clock, EPOCH_MIN, called).await {
+            if let Some(begun) = within(&self.share.clock, LOOK_AGAIN, called).await {
                 return begun;
             }
             self.share.look();

@@ -12,12 +12,14 @@
 //! What commands take where others hold nothing up is the least that they took of late. To know it
 //! the depth falls once in a while ([`PROBE`]), and grows again if that was for nothing.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use ashlar_block::Nanos;
 use hdrhistogram::Histogram;
 
-use super::stretch::Stretch;
+use super::stretch::{Done, Stretch};
+use super::window::Window;
 
 /// The first depth, and what it is at least and at most. The least is one command of a usual size,
 /// and with the most nobody waits.
@@ -25,8 +27,6 @@ const FIRST: u64 = 256 << 10;
 const LEAST: u64 = 64 << 10;
 const MOST: u64 = 1 << 30;
 
-/// How long commands are measured before the depth is decided again, at least.
-const WINDOW: Duration = Duration::from_millis(250);
 /// Commands of a kind that say how long 99 of 100 take.
 const COMMANDS_MIN: u64 = 200;
 /// Nobody is to be protected of whom nothing came for so long.
@@ -34,9 +34,11 @@ const QUIET: Duration = Duration::from_secs(5);
 /// After so long without a fall the depth falls, to see what for.
 const PROBE: Duration = Duration::from_secs(10);
 /// What the pool must do more for a growth to be kept, in hundredths; and for how long the depth
-/// then stays where it was.
+/// else stays where it was.
 const WORTH_PERCENT: u64 = 105;
 const STAY: Duration = Duration::from_secs(5);
+/// The next growth is larger if this part of the last one has come out of the pool, in hundredths.
+const STEEP_PERCENT: u64 = 60;
 
 /// How much longer than the least of late a command may take, in hundredths of it; and how many of
 /// a hundred may take longer than that.
@@ -45,6 +47,8 @@ const LATE_COMMANDS_PERCENT: u64 = 2;
 /// The pool does at least half of this part of the most that it did of late: beyond that a fall by
 /// half might take half of it.
 const RATE_DIVISOR: u64 = 2;
+/// Windows of which the most is what the pool can do as volumes use it now.
+const RECENT: usize = 8;
 
 /// The longest command that is told from longer ones, in units of 100 ns, and how many digits of
 /// it count.
@@ -133,6 +137,21 @@ struct Trial {
     rate: u64,
 }
 
+impl Trial {
+    /// Whether the pool does so much more for it that it is kept.
+    fn is_worth(&self, rate: u64) -> bool {
+        rate * 100 >= self.rate * WORTH_PERCENT
+    }
+
+    /// Whether the pool does nearly as much more as it has: there is far to go.
+    fn is_steep(&self, bytes: u64, rate: u64) -> bool {
+        let (more, grown) = (rate.saturating_sub(self.rate), bytes.saturating_sub(self.bytes));
+        let [more, grown] = [(more, self.bytes), (grown, self.rate)]
+            .map(|(part, of_other)| u128::from(part) * u128::from(of_other));
+        more * 100 >= grown * u128::from(STEEP_PERCENT)
+    }
+}
+
 /// The depth of one pool.
 pub(super) struct Depth {
     bytes: u64,
@@ -142,7 +161,7 @@ pub(super) struct Depth {
     /// A command had to wait since the bound was last looked at.
     has_waited: bool,
     measured: [Measured; 2],
-    window_began: Nanos,
+    window: Window,
     last_measured: Nanos,
     last_fall: Nanos,
     /// The last window began with a fall.
@@ -151,16 +170,16 @@ pub(super) struct Depth {
     tried: Option<Trial>,
     /// It does not grow before.
     stays_until: Nanos,
-    /// Of this window: what has ended, the most that there was at a time, commands that had to
-    /// wait, those of them whose volume had nothing in the store although it was its turn, and
-    /// whether several volumes waited at a time.
-    ended: u64,
-    peak: u64,
+    /// The last growth was well worth it.
+    is_steep: bool,
+    /// Of this window: commands that had to wait, those of them whose volume had nothing in the
+    /// store although it was its turn, and whether several volumes waited at a time.
     waited: u64,
     starved: u64,
     several: bool,
-    /// The most that ended in a second, of late.
+    /// The most that ended in a second, for long, and in each of the last windows.
     best_rate: u64,
+    recent: VecDeque<u64>,
 }
 
 fn clamped(bytes: u64) -> u64 {
@@ -175,18 +194,18 @@ impl Default for Depth {
             stretch: Stretch::default(),
             has_waited: false,
             measured: Default::default(),
-            window_began: Nanos(0),
+            window: Window::new(Nanos(0)),
             last_measured: Nanos(0),
             last_fall: Nanos(0),
             has_fallen: false,
             tried: None,
             stays_until: Nanos(0),
-            ended: 0,
-            peak: 0,
+            is_steep: false,
             waited: 0,
             starved: 0,
             several: false,
             best_rate: 0,
+            recent: VecDeque::new(),
         }
     }
 }
@@ -206,21 +225,18 @@ impl Depth {
 
     /// The most that the pool has done in a second, of late.
     pub(super) fn rate(&self) -> u64 {
-        self.best_rate
+        self.recent.iter().copied().max().unwrap_or(0)
     }
 
     /// It is so much at most from now on, stretched; `None` is no bound.
-    pub(super) fn bound(&mut self, bytes_max: Option<u64>, now: Nanos) {
-        let has_waited = std::mem::take(&mut self.has_waited);
+    /// `done` is of the volumes that want much.
+    pub(super) fn bound(&mut self, bytes_max: Option<u64>, done: &[Done], now: Nanos) {
+        let has_waited = std::mem::take(&mut self.has_waited) && bytes_max.is_some();
         self.bound = bytes_max;
-        if bytes_max.is_none() {
-            self.stretch = Stretch::default();
-            return;
-        }
         let is_wanted = has_waited || self.stretch.is_trial() || self.stretch.is_stretched();
         // A growth by less than a quarter may not have shown that it is of use.
         let is_reached = self.bytes + self.bytes / 4 >= self.max();
-        let is_stretched_more = self.stretch.look(is_wanted && is_reached, now);
+        let is_stretched_more = self.stretch.look(is_wanted && is_reached, done, now);
         if is_stretched_more {
             self.bytes = self.max();
         }
@@ -234,9 +250,7 @@ impl Depth {
 
     /// A command of that cost has ended, of `in_store` that there were.
     pub(super) fn ended(&mut self, cost: u64, in_store: u64) {
-        self.stretch.ended(cost, in_store);
-        self.ended += cost;
-        self.peak = self.peak.max(in_store);
+        self.window.ended(cost, in_store);
     }
 
     /// A command has to wait: whether its volume has nothing in the store although it is its turn,
@@ -250,8 +264,9 @@ impl Depth {
 
     /// Decides it anew, if it is time.
     pub(super) fn decide(&mut self, now: Nanos) {
-        let elapsed = now.since(self.window_began);
-        if elapsed < WINDOW {
+        // One alone waits for nobody's commands but its own: what it does says enough at once.
+        let is_over = self.window.is_over(now);
+        if !is_over && (self.several || !self.window.is_long_enough(now)) {
             return;
         }
         let verdicts = [self.measured[0].judge(), self.measured[1].judge()];
@@ -260,28 +275,37 @@ impl Depth {
         if verdicts == [Verdict::Unknown; 2] && !is_quiet && !is_starved {
             return;
         }
-        let rate = (u128::from(self.ended) * 1_000_000_000 / elapsed.as_nanos().max(1)) as u64;
-        self.best_rate = rate.max(self.best_rate - self.best_rate / 1000);
+        let (rate, peak) = (self.window.rate(now), self.window.peak());
+        self.note(rate);
         self.judge_trial(rate, now);
         let may_fall = !is_quiet && !is_starved && rate >= self.best_rate / RATE_DIVISOR;
-        let has_many = self.waited > 0 || self.peak > FIRST;
+        let has_many = self.waited > 0 || peak > FIRST;
         let is_to_fall = may_fall && has_many && self.is_to_fall(verdicts, now);
         self.has_fallen = is_to_fall;
         if is_to_fall {
-            self.bytes = (self.bytes.min(self.peak) / 2).max(LEAST);
+            self.bytes = (self.bytes.min(peak) / 2).max(LEAST);
             self.last_fall = now;
         } else {
             self.grow(rate, is_starved, is_quiet, now);
         }
-        (self.ended, self.peak, self.waited, self.starved) = (0, 0, 0, 0);
-        (self.several, self.window_began) = (false, now);
+        (self.waited, self.starved, self.several) = (0, 0, false);
+        self.window = Window::new(now);
+    }
+
+    fn note(&mut self, rate: u64) {
+        self.best_rate = rate.max(self.best_rate - self.best_rate / 1000);
+        self.recent.truncate(RECENT - 1);
+        self.recent.push_front(rate);
     }
 
     /// Takes a growth back for which the pool does no more.
     fn judge_trial(&mut self, rate: u64, now: Nanos) {
-        let Some(Trial { bytes, rate: before }) = self.tried.take() else { return };
-        if rate * 100 < before * WORTH_PERCENT {
-            self.bytes = self.bytes.min(bytes);
+        self.is_steep = false;
+        let Some(trial) = self.tried.take() else { return };
+        if trial.is_worth(rate) {
+            self.is_steep = trial.is_steep(self.bytes, rate);
+        } else {
+            self.bytes = self.bytes.min(trial.bytes);
             self.stays_until = Nanos(now.0 + STAY.as_nanos() as u64);
         }
     }
@@ -293,8 +317,10 @@ impl Depth {
             return;
         }
         self.tried = (!is_free).then_some(Trial { bytes: self.bytes, rate });
-        let growth = if is_free || is_starved { self.bytes } else { self.bytes / 4 };
-        self.bytes = (self.bytes + growth).min(self.max().max(self.bytes));
+        let is_doubled = is_free || is_starved || is_quiet && self.is_steep;
+        let growth = if is_doubled { self.bytes } else { self.bytes / 4 };
+        let room = self.max().saturating_sub(self.bytes);
+        self.bytes += growth.min(room);
     }
 
     fn is_to_fall(&self, verdicts: [Verdict; 2], now: Nanos) -> bool {

@@ -3,18 +3,21 @@
 //! One that takes its time, because it waits for room or for a drive that hangs, is to keep nobody
 //! from what can be done meanwhile. So commands count for the epoch in which they begin and for the
 //! next one. An epoch is long enough that nearly all commands end while they count: where they do
-//! not, the store has whatever comes, and nobody takes turns.
+//! not, the store has whatever comes, and nobody takes turns. So it is as long as the slowest
+//! volume needs that wants much: a fast one beside it says nothing of it.
 
 use std::time::Duration;
 
 use ashlar_block::Nanos;
 
 /// How long an epoch is at least, and at most.
-pub(super) const EPOCH_MIN: Duration = Duration::from_millis(50);
-const EPOCH_MAX: Duration = Duration::from_secs(1);
-/// An epoch is too short if more than this part of what ends has begun before it counted, and too
-/// long if no more than this part has begun before the epoch in which it ends.
+const EPOCH_MIN: Duration = Duration::from_millis(50);
+const EPOCH_MAX: Duration = Duration::from_millis(500);
+/// An epoch is too short if more than this part of what ends counts no longer, and too long if no
+/// more than this part has begun before the epoch in which it ends, so many times in a row: what
+/// ends does so in bursts, and between them little does.
 const FEW_DIVISOR: u64 = 8;
+const CALM_EPOCHS: u32 = 8;
 
 /// Bytes of commands in the store: of those that began in this epoch, and in the one before.
 #[derive(Clone, Copy, Default)]
@@ -42,9 +45,9 @@ impl Counted {
     }
 }
 
-/// What has ended in an epoch, in bytes, by when it began.
+/// What has ended of a volume in an epoch, in bytes, by when the store had it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-struct Ended {
+pub(super) struct Ended {
     all: u64,
     /// In an epoch before this one.
     before: u64,
@@ -52,17 +55,31 @@ struct Ended {
     uncounted: u64,
 }
 
+impl Ended {
+    /// A command ends that the store has had since `ago` epochs before.
+    pub(super) fn add(&mut self, cost: u64, ago: u64) {
+        self.all += cost;
+        self.before += if ago > 0 { cost } else { 0 };
+        self.uncounted += if ago > 1 { cost } else { 0 };
+    }
+
+    fn has_much(self, part: u64) -> bool {
+        part > self.all / FEW_DIVISOR
+    }
+}
+
 /// The epochs of a pool.
 pub(super) struct Epochs {
     number: u64,
     began: Nanos,
     length: Duration,
-    ended: Ended,
+    /// Epochs in a row that were too long.
+    calm: u32,
 }
 
 impl Default for Epochs {
     fn default() -> Self {
-        Epochs { number: 0, began: Nanos(0), length: EPOCH_MIN, ended: Ended::default() }
+        Epochs { number: 0, began: Nanos(0), length: EPOCH_MIN, calm: 0 }
     }
 }
 
@@ -72,34 +89,24 @@ impl Epochs {
         self.number
     }
 
-    /// Begins the next one, if it is time. Whether it was.
-    pub(super) fn has_ended(&mut self, now: Nanos) -> bool {
-        if now.since(self.began) < self.length {
-            return false;
-        }
+    /// Whether it is time for the next one.
+    pub(super) fn is_over(&self, now: Nanos) -> bool {
+        now.since(self.began) >= self.length
+    }
+
+    /// Begins the next one. `ended` is what has ended of each volume that wants much.
+    pub(super) fn next(&mut self, now: Nanos, ended: &[Ended]) {
         (self.number, self.began) = (self.number + 1, now);
-        self.length = next_length(self.length, std::mem::take(&mut self.ended));
-        true
-    }
-
-    /// A command ends that began in the epoch `begun`: how many epochs ago that was.
-    pub(super) fn ends(&mut self, cost: u64, begun: u64) -> u64 {
-        let ago = self.number - begun;
-        self.ended.all += cost;
-        self.ended.before += if ago > 0 { cost } else { 0 };
-        self.ended.uncounted += if ago > 1 { cost } else { 0 };
-        ago
-    }
-}
-
-fn next_length(length: Duration, ended: Ended) -> Duration {
-    let few = ended.all / FEW_DIVISOR;
-    if ended.uncounted > few {
-        (length * 2).min(EPOCH_MAX)
-    } else if ended.before <= few {
-        (length / 2).max(EPOCH_MIN)
-    } else {
-        length
+        if ended.iter().any(|it| it.has_much(it.uncounted)) {
+            (self.length, self.calm) = ((self.length * 2).min(EPOCH_MAX), 0);
+        } else if ended.iter().any(|it| it.has_much(it.before)) {
+            self.calm = 0;
+        } else if ended.is_empty() || ended.iter().any(|it| it.all > 0) {
+            self.calm += 1;
+        }
+        if self.calm >= CALM_EPOCHS {
+            (self.length, self.calm) = ((self.length / 2).max(EPOCH_MIN), 0);
+        }
     }
 }
 

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use ashlar_block::Nanos;
 
-use super::backlog::{Wanted, depth_max};
+use super::backlog::{Wanted, depth_max, much};
 use super::depth::{Depth, Kind};
-use super::epoch::{Counted, Epochs};
+use super::epoch::{Counted, Ended, Epochs};
+use super::price::{Fastest, Price, Took, Usual};
+use super::stretch::Done;
 
 /// For how long a volume is in use after its last command.
 const IN_USE: Duration = Duration::from_secs(5);
@@ -39,6 +41,12 @@ pub(crate) struct VolumeShare {
     number: u64,
     pub(super) weight: Cell<u16>,
     pub(super) in_store: Cell<Counted>,
+    /// What has ended in this epoch, and since the volume was opened.
+    ended: Cell<Ended>,
+    ended_bytes: Cell<u64>,
+    /// What its commands of each kind take, and what their bytes cost by that.
+    took: Cell<[Took; 2]>,
+    prices: Cell<[Price; 2]>,
     /// Bytes of commands that wait, and the most that there was in the store and waiting in this
     /// epoch and in the one before.
     queued: Cell<u64>,
@@ -50,6 +58,14 @@ pub(crate) struct VolumeShare {
     is_active: Cell<bool>,
     used_at: Cell<Nanos>,
     pub(super) queue: RefCell<VecDeque<Rc<Seat>>>,
+}
+
+/// What a volume has done in an epoch, and what its commands of each kind take of late.
+struct EpochOf {
+    wanted: Wanted,
+    done: Done,
+    ended: Ended,
+    usual: [Option<Usual>; 2],
 }
 
 /// A command that waits.
@@ -66,13 +82,14 @@ pub(super) struct Seat {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Command {
     pub(super) cost: u64,
-    /// Its kind, if it is one that is measured.
     kind: Option<Kind>,
+    /// It is measured, if its volume is to be protected.
+    is_small: bool,
 }
 
 impl Command {
     pub(super) fn new(kind: Option<Kind>, bytes: u64) -> Self {
-        Command { cost: COMMAND + bytes, kind: kind.filter(|_| bytes <= SMALL) }
+        Command { cost: COMMAND + bytes, kind, is_small: bytes <= SMALL }
     }
 }
 
@@ -80,11 +97,14 @@ impl Command {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Begun {
     epoch: u64,
-    /// It is measured from then on.
-    pub(super) measured: Option<Nanos>,
+    /// The epoch and the time since which the store has it. Nobody took the time where the volume
+    /// was alone.
+    stored_epoch: u64,
+    pub(super) stored_at: Option<Nanos>,
+    /// It was within its volume's part.
+    is_protected: bool,
 }
 
-#[derive(Default)]
 pub(super) struct State {
     /// Those in use. Few of a pool's are at a time.
     active: Vec<Rc<VolumeShare>>,
@@ -95,6 +115,8 @@ pub(super) struct State {
     /// The turn that has come, and the latest that any command has had.
     turn: Turn,
     latest: Turn,
+    /// The highest price of all.
+    highest: Price,
     pub(super) depth: Depth,
     epochs: Epochs,
     /// When the clock was last looked at.
@@ -131,9 +153,38 @@ impl VolumeShare {
         self.change_in_store(Counted::age);
     }
 
-    fn wanted(&self) -> Wanted {
+    /// What it has done in the epoch that ends.
+    fn end_epoch(&self) -> EpochOf {
+        let mut took = self.took.get();
+        let usual = [took[0].next_epoch(), took[1].next_epoch()];
+        self.took.set(took);
         let [most, before] = self.outstanding_most.get();
-        Wanted { weight: self.weight.get(), bytes: most.max(before) }
+        let wanted = Wanted { weight: self.weight.get(), bytes: most.max(before) };
+        let done =
+            Done { volume: self.number, bytes: self.ended_bytes.get(), outstanding: wanted.bytes };
+        EpochOf { wanted, done, ended: self.ended.take(), usual }
+    }
+
+    fn price(&self, kind: Option<Kind>) -> Price {
+        kind.map_or(Price::USUAL, |kind| self.prices.get()[kind as usize])
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            active: Vec::new(),
+            active_weight: 0,
+            in_store: Counted::default(),
+            waiting: BTreeMap::new(),
+            turn: 0,
+            latest: 0,
+            highest: Price::USUAL,
+            depth: Depth::default(),
+            epochs: Epochs::default(),
+            now: Nanos(0),
+            next_number: 0,
+        }
     }
 }
 
@@ -145,6 +196,10 @@ impl State {
             number: self.next_number,
             weight: Cell::new(weight),
             in_store: Cell::default(),
+            ended: Cell::default(),
+            ended_bytes: Cell::new(0),
+            took: Cell::default(),
+            prices: Cell::new([Price::USUAL; 2]),
             queued: Cell::new(0),
             outstanding_most: Cell::default(),
             next_turn: Cell::new(0),
@@ -173,23 +228,47 @@ impl State {
     /// that rest are not in use.
     pub(super) fn look(&mut self, now: Nanos) {
         self.now = now;
-        if !self.epochs.has_ended(now) {
+        if !self.epochs.is_over(now) {
             return;
         }
         self.in_store.age();
         self.active.retain(|volume| {
             volume.age();
-            let rests =
-                now.since(volume.used_at.get()) >= IN_USE && volume.queue.borrow().is_empty();
+            let rests = now.since(volume.used_at.get()) >= IN_USE
+                && volume.queue.borrow().is_empty()
+                && volume.in_store.get().sum() == 0;
             volume.is_active.set(!rests);
             !rests
         });
         // Weights may have been changed.
         self.active_weight = self.active.iter().map(|it| u64::from(it.weight.get())).sum();
         self.depth.decide(now);
-        let wanted: Vec<_> = self.active.iter().map(|it| it.wanted()).collect();
-        self.depth.bound(depth_max(&wanted, self.depth.rate()), now);
+        self.reckon_with_those_who_want_much(now);
         self.move_up_the_overdue();
+    }
+
+    /// Decides for how long commands count, what bytes cost and how much the store may have, by
+    /// what the volumes that want much do.
+    fn reckon_with_those_who_want_much(&mut self, now: Nanos) {
+        let active: Vec<_> = self.active.iter().map(|it| (it, it.end_epoch())).collect();
+        let much = much(active.iter().map(|(_, it)| it.wanted.bytes));
+        let wants_much = |it: &EpochOf| it.wanted.bytes >= much;
+        let wanting = || active.iter().map(|(_, it)| it).filter(|it| wants_much(it));
+        let fastest = Fastest::of(wanting().flat_map(|it| it.usual).flatten());
+        self.highest = Price::USUAL;
+        for (volume, it) in &active {
+            let price = |usual: Option<Usual>| match usual {
+                Some(usual) if wants_much(it) => fastest.price(usual),
+                _ => Price::USUAL,
+            };
+            let prices = it.usual.map(price);
+            volume.prices.set(prices);
+            self.highest = self.highest.max(prices[0]).max(prices[1]);
+        }
+        self.epochs.next(now, &wanting().map(|it| it.ended).collect::<Vec<_>>());
+        let wanted: Vec<_> = wanting().map(|it| it.wanted).collect();
+        let done: Vec<_> = wanting().map(|it| it.done).collect();
+        self.depth.bound(depth_max(&wanted, self.depth.rate()), &done, now);
     }
 
     /// Puts those before all others who have waited for too long.
@@ -226,7 +305,7 @@ impl State {
         let part = depth * weight / all;
         // It has not done more than others by more than its part is. Else one whose commands take
         // less time would do more with the same part.
-        let ahead = u128::from(depth) * u128::from(TURN_SCALE) / u128::from(all);
+        let ahead = u128::from(self.highest.of(depth)) * u128::from(TURN_SCALE) / u128::from(all);
         // One at a time is not too much, if it is its turn, where there are not a great many.
         own + cost <= part && turn <= self.turn + ahead
             || own == 0 && turn <= self.turn && self.in_store.sum() < depth.saturating_mul(2)
@@ -277,13 +356,24 @@ impl State {
         turn: Turn,
         is_protected: bool,
     ) -> Begun {
-        let step = command.cost * TURN_SCALE / u64::from(volume.weight.get());
+        let price = volume.price(command.kind);
+        let step = price.of(command.cost) * TURN_SCALE / u64::from(volume.weight.get());
         volume.next_turn.set(turn + Turn::from(step));
         self.latest = self.latest.max(volume.next_turn.get());
         self.in_store.begin(command.cost);
         volume.change_in_store(|counted| counted.begin(command.cost));
-        let measured = (is_protected && command.kind.is_some()).then_some(self.now);
-        Begun { epoch: self.epochs.number(), measured }
+        let epoch = self.epochs.number();
+        let stored_at = self.is_shared().then_some(self.now);
+        Begun { epoch, stored_epoch: epoch, stored_at, is_protected }
+    }
+
+    /// The store has a command only now that has begun before, or `None` if nobody took the time.
+    pub(super) fn stored(&self, begun: Begun, now: Nanos) -> Begun {
+        Begun {
+            stored_epoch: self.epochs.number(),
+            stored_at: begun.stored_at.and(Some(now)),
+            ..begun
+        }
     }
 
     /// Lets the first of a volume's commands begin. Whether the order of turns is kept by it.
@@ -304,8 +394,7 @@ impl State {
 
     fn drop_those_who_left(&self, volume: &VolumeShare) {
         let mut queue = volume.queue.borrow_mut();
-        while let Some(left) = queue.front().filter(|seat| seat.has_left.get()) {
-            volume.change_queued(|queued| queued - left.command.cost);
+        while queue.front().is_some_and(|seat| seat.has_left.get()) {
             queue.pop_front();
         }
     }
@@ -329,6 +418,7 @@ impl State {
     /// A command that waits gives up.
     pub(super) fn leave(&mut self, volume: &Rc<VolumeShare>, seat: &Seat) {
         seat.has_left.set(true);
+        volume.change_queued(|queued| queued - seat.command.cost);
         self.drop_those_who_left(volume);
         if volume.queue.borrow().is_empty() {
             self.waiting.remove(&(volume.key.get(), volume.number));
@@ -343,13 +433,12 @@ impl State {
         begun: Begun,
         now: Option<Nanos>,
     ) {
-        self.depth.ended(command.cost, self.in_store.sum());
-        if let (Some(kind), Some(began), Some(now)) = (command.kind, begun.measured, now) {
-            self.depth.took(kind, now.since(began), now);
+        self.count_end(volume, command, begun);
+        if let (Some(kind), Some(since), Some(now)) = (command.kind, begun.stored_at, now) {
+            self.now = now;
+            let is_measured = begun.is_protected && command.is_small;
+            self.took(volume, kind, command.cost, now.since(since), is_measured);
         }
-        let ago = self.epochs.ends(command.cost, begun.epoch);
-        self.in_store.end(command.cost, ago);
-        volume.change_in_store(|counted| counted.end(command.cost, ago));
         if self.waiting.is_empty() {
             if self.in_store.sum() == 0 {
                 // Nobody waited for anybody: nobody owes anything.
@@ -362,6 +451,34 @@ impl State {
         let turn = volume.next_turn.get();
         if first.is_some_and(|cost| self.is_within_part(volume, cost, turn)) {
             self.call_first(volume, false);
+        }
+    }
+
+    fn count_end(&mut self, volume: &VolumeShare, command: Command, begun: Begun) {
+        self.depth.ended(command.cost, self.in_store.sum());
+        let number = self.epochs.number();
+        let mut ended = volume.ended.get();
+        ended.add(command.cost, number - begun.stored_epoch);
+        volume.ended.set(ended);
+        volume.ended_bytes.set(volume.ended_bytes.get() + command.cost);
+        let ago = number - begun.epoch;
+        self.in_store.end(command.cost, ago);
+        volume.change_in_store(|counted| counted.end(command.cost, ago));
+    }
+
+    fn took(
+        &mut self,
+        volume: &VolumeShare,
+        kind: Kind,
+        cost: u64,
+        took: Duration,
+        is_measured: bool,
+    ) {
+        let mut all = volume.took.get();
+        all[kind as usize].ended(cost, took);
+        volume.took.set(all);
+        if is_measured {
+            self.depth.took(kind, took, self.now);
         }
     }
 

@@ -1,38 +1,55 @@
 //! How far the bound by which all have to wait (`backlog`) is stretched.
 //!
-//! Where commands take long whatever else there is, as on drives that turn or over a long line, the
-//! pool does more the more it has, and nobody takes anything from anybody: to have half of all wait
-//! would only cost. So once in a while the pool has twice as much, and keeps that if it does much
-//! more for it.
+//! Where commands take long whatever else there is, as on drives that turn or over a long line,
+//! nobody takes anything from anybody, and volumes do more the more the pool has: to have half of
+//! all wait would only cost. So once in a while the pool has twice as much, and keeps that if a
+//! volume does much more for it and none does less. Where one does more at the cost of another, the
+//! bound stays.
 
 use std::time::Duration;
 
 use ashlar_block::Nanos;
 
-/// What is measured lasts so long, and until all that is in the store has ended so many times: what
-/// ends does so in bursts. But it lasts no longer than is of use.
+/// What is measured lasts so long, and until all that each has outstanding has ended so many times:
+/// what ends does so in bursts. But it lasts no longer than is of use.
 const WINDOW_MIN: Duration = Duration::from_millis(250);
 const WINDOW_MAX: Duration = Duration::from_secs(5);
-const TURNOVERS: u64 = 16;
-/// What the pool must do more to have twice as much, in hundredths.
-const WORTH_PERCENT: u64 = 125;
+const TURNOVERS: u64 = 8;
+/// What one must do for the pool to keep twice as much, and what each, in hundredths of before.
+const MORE_PERCENT: u64 = 150;
+const NO_LESS_PERCENT: u64 = 90;
 /// A trial takes no more than this part of the time, and comes no more often.
 const TRIALS_DIVISOR: u32 = 20;
 const AGAIN: Duration = Duration::from_secs(10);
 /// The most that a bound is stretched.
 const TIMES_MAX: u64 = 64;
 
-/// What is being found out.
+/// What a volume that wants much has done until now, and what it has outstanding, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Done {
+    pub(super) volume: u64,
+    pub(super) bytes: u64,
+    pub(super) outstanding: u64,
+}
+
+/// What a volume does in a second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Rate {
+    volume: u64,
+    bytes: u64,
+}
+
+/// What is being found out.
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Phase {
     /// Nothing: nobody waits for the bound.
     Idle,
     /// What came before does not count.
     Settling,
-    /// What the pool does as it is.
+    /// What each does as it is.
     Usual,
-    /// What it does with twice as much, beside so much in a second.
-    Trial(u64),
+    /// What each does with twice as much, beside these.
+    Trial(Vec<Rate>),
     /// Nothing, until then.
     Resting(Nanos),
 }
@@ -42,13 +59,13 @@ pub(super) struct Stretch {
     times: u64,
     phase: Phase,
     began: Nanos,
-    ended: u64,
-    peak: u64,
+    /// What each had done when the phase began.
+    done: Vec<Done>,
 }
 
 impl Default for Stretch {
     fn default() -> Self {
-        Stretch { times: 1, phase: Phase::Idle, began: Nanos(0), ended: 0, peak: 0 }
+        Stretch { times: 1, phase: Phase::Idle, began: Nanos(0), done: Vec::new() }
     }
 }
 
@@ -73,63 +90,83 @@ impl Stretch {
         matches!(self.phase, Phase::Trial(_))
     }
 
-    /// A command of that cost has ended, of `in_store` that there were.
-    pub(super) fn ended(&mut self, cost: u64, in_store: u64) {
-        self.ended += cost;
-        self.peak = self.peak.max(in_store);
-    }
-
     /// Takes the time, where the pool has all that the bound allows, and commands wait for more or
-    /// would without the stretch. Whether the bound is stretched more from now on.
-    pub(super) fn look(&mut self, is_binding: bool, now: Nanos) -> bool {
+    /// would without the stretch. `done` is of the volumes that want much. Whether the bound is
+    /// stretched more from now on.
+    pub(super) fn look(&mut self, is_binding: bool, done: &[Done], now: Nanos) -> bool {
         let before = self.times;
         if is_binding {
-            self.go_on(now);
+            self.go_on(done, now);
         } else {
-            self.enter(Phase::Idle, now);
+            self.enter(Phase::Idle, done, now);
         }
         self.times > before
     }
 
-    fn go_on(&mut self, now: Nanos) {
-        let elapsed = now.since(self.began);
-        match self.phase {
-            Phase::Idle => self.enter(Phase::Settling, now),
-            Phase::Resting(until) if now >= until => {
+    fn go_on(&mut self, done: &[Done], now: Nanos) {
+        match &self.phase {
+            Phase::Idle => self.enter(Phase::Settling, done, now),
+            Phase::Resting(until) if now >= *until => {
                 // What has cost much before may cost little by now.
                 self.times = (self.times / 2).max(1);
-                self.enter(Phase::Settling, now);
+                self.enter(Phase::Settling, done, now);
             }
             Phase::Resting(_) => {}
-            _ if elapsed < WINDOW_MIN || !self.has_turned_over() && elapsed < WINDOW_MAX => {}
-            Phase::Settling => self.enter(Phase::Usual, now),
-            Phase::Usual => self.enter(Phase::Trial(self.rate(elapsed)), now),
-            Phase::Trial(before) => self.judge(before, elapsed, now),
+            _ if !self.is_over(done, now) => {}
+            Phase::Settling => self.enter(Phase::Usual, done, now),
+            Phase::Usual => self.enter(Phase::Trial(self.rates(done, now)), done, now),
+            Phase::Trial(before) => {
+                let rates = self.rates(done, now);
+                self.judge(is_worth(before, &rates), rates, done, now);
+            }
         }
     }
 
-    fn judge(&mut self, before: u64, elapsed: Duration, now: Nanos) {
-        let rate = self.rate(elapsed);
-        if rate * 100 >= before * WORTH_PERCENT && self.times < TIMES_MAX {
+    fn judge(&mut self, is_worth: bool, rates: Vec<Rate>, done: &[Done], now: Nanos) {
+        if is_worth && self.times < TIMES_MAX {
             self.times *= 2;
-            self.enter(Phase::Trial(rate), now);
+            self.enter(Phase::Trial(rates), done, now);
         } else {
-            let rest = (elapsed * TRIALS_DIVISOR).max(AGAIN);
-            self.enter(Phase::Resting(Nanos(now.0 + rest.as_nanos() as u64)), now);
+            let rest = (now.since(self.began) * TRIALS_DIVISOR).max(AGAIN);
+            self.enter(Phase::Resting(Nanos(now.0 + rest.as_nanos() as u64)), done, now);
         }
     }
 
-    fn has_turned_over(&self) -> bool {
-        self.ended >= TURNOVERS * self.peak
+    /// What each that was there from the beginning has done since, beside what it has outstanding.
+    fn since(&self, done: &[Done]) -> impl Iterator<Item = (Done, u64)> {
+        done.iter().filter_map(|now| {
+            let before = self.done.iter().find(|it| it.volume == now.volume)?;
+            Some((*now, now.bytes - before.bytes))
+        })
     }
 
-    fn rate(&self, elapsed: Duration) -> u64 {
-        (u128::from(self.ended) * 1_000_000_000 / elapsed.as_nanos().max(1)) as u64
+    fn is_over(&self, done: &[Done], now: Nanos) -> bool {
+        let elapsed = now.since(self.began);
+        let has_turned_over =
+            || self.since(done).all(|(volume, bytes)| bytes >= TURNOVERS * volume.outstanding);
+        elapsed >= WINDOW_MIN && (elapsed >= WINDOW_MAX || has_turned_over())
     }
 
-    fn enter(&mut self, phase: Phase, now: Nanos) {
-        (self.phase, self.began, self.ended, self.peak) = (phase, now, 0, 0);
+    fn rates(&self, done: &[Done], now: Nanos) -> Vec<Rate> {
+        let nanos = now.since(self.began).as_nanos().max(1);
+        let rate = |bytes: u64| (u128::from(bytes) * 1_000_000_000 / nanos) as u64;
+        self.since(done).map(|(it, bytes)| Rate { volume: it.volume, bytes: rate(bytes) }).collect()
     }
+
+    fn enter(&mut self, phase: Phase, done: &[Done], now: Nanos) {
+        (self.phase, self.began) = (phase, now);
+        self.done.clear();
+        self.done.extend_from_slice(done);
+    }
+}
+
+/// Whether one does much more than before, and nobody less.
+fn is_worth(before: &[Rate], now: &[Rate]) -> bool {
+    let of_before = |now: &Rate| before.iter().find(|it| it.volume == now.volume);
+    let pairs: Vec<_> = now.iter().filter_map(|now| Some((of_before(now)?, now))).collect();
+    let does =
+        |percent| move |(before, now): &(&Rate, &Rate)| now.bytes * 100 >= before.bytes * percent;
+    pairs.iter().any(does(MORE_PERCENT)) && pairs.iter().all(does(NO_LESS_PERCENT))
 }
 
 #[cfg(test)]

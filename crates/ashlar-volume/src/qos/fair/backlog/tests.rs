@@ -23,14 +23,12 @@ fn each_that_wants_much_has_half_of_it_in_the_store_at_most_when_all_have_their_
 }
 
 #[test]
-fn whoever_wants_little_bounds_nobody() {
+fn whoever_wants_little_beside_others_or_alone_bounds_nobody() {
+    assert_eq!(much([].into_iter()), MUCH);
+    assert_eq!(much([16 << 10, 2 * MIB].into_iter()), MUCH);
+    assert_eq!(much([16 << 10, 64 * MIB, 7 * MIB].into_iter()), 8 * MIB);
     assert_eq!(depth_max(&[], 0), None);
     assert_eq!(depth_max(&[wanted(1, 64 * MIB)], 0), None);
-    assert_eq!(depth_max(&[wanted(100, 64 * MIB), wanted(100, MUCH - 1)], 0), None);
-    assert_eq!(depth_max(&[wanted(100, 64 * MIB), wanted(100, 7 * MIB)], 0), None);
-    let two = [wanted(100, 4 * MIB), wanted(300, 4 * MIB)];
-    let beside = [two[0], two[1], wanted(1, 16 << 10)];
-    assert_eq!(depth_max(&beside, 0), depth_max(&two, 0));
 }
 
 #[test]

@@ -78,6 +78,14 @@ fn where_nobody_is_to_be_protected_it_grows_only_while_turns_are_of_no_account_o
 }
 
 #[test]
+fn where_the_pool_does_nearly_as_much_more_as_it_has_the_depth_grows_by_its_double() {
+    let mut pool = Pool::new(|depth| (depth * 10).min(300 << 20), |_| 80);
+    (pool.protected, pool.several) = (0, true);
+    pool.run(40);
+    assert!(pool.depth.bytes() >= 30 << 20, "{}", pool.depth.bytes());
+}
+
+#[test]
 fn where_nobody_waits_and_little_is_done_nothing_is_decided() {
     let mut depth = Depth::default();
     for window in 1..100 {

@@ -1,33 +1,37 @@
 use super::*;
 
+const SLOW: Ended = Ended { all: 800, before: 800, uncounted: 200 };
+const SETTLED: Ended = Ended { all: 800, before: 300, uncounted: 10 };
+const FAST: Ended = Ended { all: 80_000_000, before: 10, uncounted: 0 };
+const NONE: Ended = Ended { all: 0, before: 0, uncounted: 0 };
+
+fn after(epochs: &mut Epochs, count: usize, ended: &[Ended]) -> Duration {
+    (0..count).for_each(|_| epochs.next(Nanos(0), ended));
+    epochs.length
+}
+
 #[test]
-fn an_epoch_grows_while_much_ends_that_counts_no_longer_and_shrinks_when_all_ends_in_it() {
-    let mut length = EPOCH_MIN;
-    let slow = Ended { all: 800, before: 800, uncounted: 200 };
+fn an_epoch_is_as_long_as_the_slowest_of_those_who_want_much_needs() {
+    let mut epochs = Epochs::default();
+    assert_eq!(after(&mut epochs, 10, &[FAST, SLOW]), EPOCH_MAX);
+    assert_eq!(after(&mut epochs, 100, &[SETTLED, FAST, FAST]), EPOCH_MAX);
+    // What ends does so in bursts, and nothing says nothing.
     for _ in 0..10 {
-        length = next_length(length, slow);
+        assert_eq!(after(&mut epochs, 7, &[FAST, NONE]), EPOCH_MAX);
+        assert_eq!(after(&mut epochs, 1, &[FAST, SETTLED]), EPOCH_MAX);
     }
-    assert_eq!(length, EPOCH_MAX);
-    let settled = Ended { all: 800, before: 300, uncounted: 10 };
-    assert_eq!(next_length(length, settled), length);
-    let fast = Ended { all: 800, before: 10, uncounted: 0 };
-    for _ in 0..10 {
-        length = next_length(length, fast);
-    }
-    assert_eq!(length, EPOCH_MIN);
+    assert_eq!(after(&mut epochs, 100, &[NONE, NONE]), EPOCH_MAX);
+    assert_eq!(after(&mut epochs, 8, &[FAST, FAST]), EPOCH_MAX / 2);
+    assert_eq!(after(&mut epochs, 100, &[]), EPOCH_MIN);
 }
 
 #[test]
 fn commands_that_hang_do_not_lengthen_it() {
     let mut epochs = Epochs::default();
-    let hung = epochs.number();
-    for epoch in 1..100 {
-        assert!(epochs.has_ended(Nanos(epoch * EPOCH_MIN.as_nanos() as u64)));
-        let begun = epochs.number();
-        (0..100).for_each(|_| assert_eq!(epochs.ends(64 << 10, begun), 0));
-    }
-    assert_eq!(epochs.ends(64 << 10, hung), 99);
-    assert_eq!(epochs.length, EPOCH_MIN);
+    let mut ended = Ended::default();
+    (0..100).for_each(|_| ended.add(64 << 10, 0));
+    ended.add(64 << 10, 99);
+    assert_eq!(after(&mut epochs, 1, &[ended]), EPOCH_MIN);
 }
 
 #[test]
