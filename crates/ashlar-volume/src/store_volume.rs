@@ -221,7 +221,7 @@ impl<W: World> StoreVolume<W> {
     async fn turn(&self, kind: OpKind, bytes: u64) -> Turn<W> {
         match self.turn.take().filter(|turn| turn.is_of(&self.core.share)) {
             Some(turn) => turn.with_data(),
-            None => self.next_turn(kind, bytes).await,
+            None => self.next_turn(kind, bytes).await.stored(),
         }
     }
 

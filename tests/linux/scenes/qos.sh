@@ -30,10 +30,12 @@ iops_of() {
     wait "$load" || { cat /tmp/load.out >&2; return 1; }
 }
 
-# is_held IOPS: no more than the limit and the burst of a second that made up for a stop of the
-# machine before, and not far less. How exactly it is held says ashlar-bench --only qos: this machine
-# may be busy with other scenes.
-is_held() { [ $(($1 * 100)) -ge $((LIMIT * 50)) ] && [ $(($1 * 100)) -le $((LIMIT * 115)) ]; }
+# is_held IOPS: within a twentieth of the limit. The simulation and ashlar-bench --only qos look at
+# each second.
+is_held() { [ $(($1 * 100)) -ge $((LIMIT * 95)) ] && [ $(($1 * 100)) -le $((LIMIT * 105)) ]; }
+
+# What is never right: the burst of a second makes up for a stop of the machine before, and no more.
+is_exceeded() { [ $(($1 * 100)) -gt $((LIMIT * 115)) ]; }
 
 step "two hosts"
 attach
@@ -49,8 +51,13 @@ echo "$free commands per second"
 
 step "held to $LIMIT"
 host_does limit
-held=$(iops_of 10)
-echo "$held commands per second"
+# A machine that is busy with other scenes may stop this one for seconds.
+for _ in 1 2 3; do
+    held=$(iops_of 10)
+    echo "$held commands per second"
+    ! is_exceeded "$held" || fail "$held commands per second are more than $LIMIT allows"
+    ! is_held "$held" || break
+done
 is_held "$held" || fail "$held commands per second are not what $LIMIT allows"
 
 step "lifted"

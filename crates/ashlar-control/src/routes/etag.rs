@@ -23,11 +23,15 @@ pub(super) type Tagged<T> = Result<([(HeaderName, HeaderValue); 1], Json<T>), Ap
 pub(super) struct ETag(String);
 
 impl ETag {
-    pub fn of_pool(pool: &Pool) -> Self {
+    /// The tag of a pool: `policies` are those of all pools, one of which may be its default.
+    pub fn of_pool(pool: &Pool, policies: &[QosPolicy]) -> Self {
         let formatted_bytes = pool.of_space(|space| space.formatted_bytes);
         let spares: Vec<&str> = pool.spares.iter().map(|spare| &*spare.spec).collect();
         let drives: Vec<&str> = pool.drives.iter().map(|drive| &*drive.uuid).collect();
-        Self::of(&(&pool.uuid, &pool.name, pool.settings, formatted_bytes, spares, drives))
+        let is_default = |it: &&QosPolicy| it.pool == pool.name && it.default;
+        let default = policies.iter().find(is_default).map(|it| &*it.name);
+        let chosen = (pool.settings, formatted_bytes, default);
+        Self::of(&(&pool.uuid, &pool.name, chosen, spares, drives))
     }
 
     pub fn of_volume(volume: &Volume) -> Self {

@@ -126,7 +126,8 @@ async fn pools(State(node): Node, Query(query): Query<PageQuery>) -> Page<Pool> 
 async fn pool(State(node): Node, Path(pool): Path<String>) -> Tagged<Pool> {
     let wanted = |found: &Pool| found.name == pool || found.uuid == pool;
     let found = find(node.pools().await?, (NoSuchPool, "pool"), &pool, wanted)?;
-    Ok(([(ETAG, ETag::of_pool(&found).header())], found))
+    let tag = ETag::of_pool(&found, &node.policies().await?);
+    Ok(([(ETAG, tag.header())], found))
 }
 
 async fn create_pool(

@@ -62,7 +62,7 @@ impl PoolTurns {
         let now = match (value("volume"), value("policy")) {
             (Some(volume), _) => tag_of_volume(node, pool_name, volume).await?,
             (None, Some(policy)) => tag_of_policy(node, &pool.name, policy).await?,
-            (None, None) => find_pool(node, pool_name).await?.as_ref().map(ETag::of_pool),
+            (None, None) => tag_of_pool(node, pool_name).await?,
         };
         // What is not there is for the change itself to say.
         match now.filter(|now| !now.is_in(&if_match)) {
@@ -88,6 +88,11 @@ fn if_match(headers: &HeaderMap) -> Option<String> {
 async fn find_pool(node: &dyn NodeApi, name: &str) -> Result<Option<Pool>, ApiError> {
     let is_it = |pool: &Pool| pool.name == name || pool.uuid == name;
     Ok(node.pools().await?.into_iter().find(is_it))
+}
+
+async fn tag_of_pool(node: &dyn NodeApi, name: &str) -> Result<Option<ETag>, ApiError> {
+    let Some(pool) = find_pool(node, name).await? else { return Ok(None) };
+    Ok(Some(ETag::of_pool(&pool, &node.policies().await?)))
 }
 
 async fn tag_of_volume(

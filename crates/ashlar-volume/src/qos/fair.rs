@@ -27,13 +27,15 @@ use ashlar_block::{Clock, within};
 
 use super::policy::WEIGHT_DEFAULT;
 use depth::Kind;
-pub(crate) use state::VolumeShare;
-use state::{Begun, Command, Seat, State};
+pub(crate) use share::VolumeShare;
+use share::{Begun, Command, Seat};
+use state::State;
 
 mod backlog;
 mod depth;
 mod epoch;
 mod price;
+mod share;
 mod state;
 mod stretch;
 mod window;
@@ -60,6 +62,8 @@ pub(crate) struct Turn<C: Clock> {
     volume: Rc<VolumeShare>,
     command: Command,
     begun: Begun,
+    /// The store has it.
+    is_stored: bool,
 }
 
 impl<C: Clock> Turn<C> {
@@ -68,11 +72,17 @@ impl<C: Clock> Turn<C> {
         Rc::ptr_eq(&self.volume, volume)
     }
 
-    /// The same, whose data the store has only now: what they took to come is not the store's time.
+    /// The same, which the store has from now on. One that it never had has taken nothing of it.
+    pub(crate) fn stored(mut self) -> Self {
+        self.is_stored = true;
+        self
+    }
+
+    /// The same, whose turn came before its data: what these took to come is not the store's time.
     pub(crate) fn with_data(mut self) -> Self {
         let now = self.share.clock.now();
         self.begun = self.share.state.borrow().stored(self.begun, now);
-        self
+        self.stored()
     }
 }
 
@@ -119,7 +129,13 @@ impl<C: Clock> FairShare<C> {
             OpKind::Trim => None,
         };
         let command = Command::new(kind, bytes);
-        let turn = |begun| Turn { share: self.clone(), volume: volume.clone(), command, begun };
+        let turn = |begun| Turn {
+            share: self.clone(),
+            volume: volume.clone(),
+            command,
+            begun,
+            is_stored: false,
+        };
         let seat = match self.begin_or_queue(volume, command) {
             Ok(begun) => return turn(begun),
             Err(seat) => seat,
@@ -159,6 +175,10 @@ impl<C: Clock> FairShare<C> {
     fn ends(&self, volume: &Rc<VolumeShare>, command: Command, begun: Begun) {
         let now = begun.stored_at.map(|_| self.clock.now());
         self.state.borrow_mut().ends(volume, command, begun, now);
+    }
+
+    fn give_back(&self, volume: &Rc<VolumeShare>, command: Command, begun: Begun) {
+        self.state.borrow_mut().give_back(volume, command, begun);
     }
 }
 
@@ -222,7 +242,7 @@ impl<C: Clock> Drop for Waits<'_, C> {
         match self.seat.called.get() {
             _ if self.is_over => {}
             None => self.share.state.borrow_mut().leave(self.volume, &self.seat),
-            Some(begun) => self.share.ends(self.volume, self.seat.command, begun),
+            Some(begun) => self.share.give_back(self.volume, self.seat.command, begun),
         }
         if !self.share.has_watch.get() {
             let next = self.share.state.borrow().first_waker();
@@ -233,7 +253,11 @@ impl<C: Clock> Drop for Waits<'_, C> {
 
 impl<C: Clock> Drop for Turn<C> {
     fn drop(&mut self) {
-        self.share.ends(&self.volume, self.command, self.begun);
+        if self.is_stored {
+            self.share.ends(&self.volume, self.command, self.begun);
+        } else {
+            self.share.give_back(&self.volume, self.command, self.begun);
+        }
     }
 }
 

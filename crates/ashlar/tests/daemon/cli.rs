@@ -467,3 +467,24 @@ fn every_verb_explains_itself_with_an_example() {
     let json = place.refused(&["status", "--output", "json"]);
     assert_says(&json, &["\"code\":\"no_daemon\"", "\"hint\":\"start a daemon"]);
 }
+
+#[test]
+fn a_shell_that_completes_is_told_of_the_pools_volumes_and_drives_that_there_are() {
+    let place = Place::new();
+    let _daemon = place.start();
+    place.create_pool("tank", 0..3);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB"]);
+    let offered = |words: &[&str]| {
+        let mut shell = std::process::Command::new(env!("CARGO_BIN_EXE_ashlar"));
+        shell.env("ASHLAR_SOCKET", place.socket()).env("COMPLETE", "bash");
+        shell.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string()).arg("--").args(words);
+        let output = shell.output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(offered(&["ashlar", "pool", "show", ""]).contains("tank"));
+    assert!(offered(&["ashlar", "volume", "show", "ta"]).contains("tank/v0"));
+    let drive = place.json(&["pool", "show", "tank"])["drives"][0]["name"].clone();
+    let drive = format!("tank/{}", drive.as_str().expect("a name"));
+    assert!(offered(&["ashlar", "drive", "show", "tank/"]).contains(&drive), "{drive}");
+}

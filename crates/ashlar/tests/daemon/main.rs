@@ -1,5 +1,6 @@
 //! The real binary, as operators and hosts find it: one program, because linking takes long.
 
+mod access;
 mod api;
 mod capacity;
 mod changes;

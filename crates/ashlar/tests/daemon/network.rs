@@ -17,16 +17,16 @@ use serde_json::Value;
 use crate::support::{Place, refused};
 
 const ASHLAR: &str = env!("CARGO_BIN_EXE_ashlar");
-const SERVED: [&str; 2] = ["--api-listen", "127.0.0.1:0"];
+pub(crate) const SERVED: [&str; 2] = ["--api-listen", "127.0.0.1:0"];
 
 /// Where a daemon serves its API, as a client of another machine knows it.
-struct Server {
+pub(crate) struct Server {
     url: String,
     fingerprint: String,
 }
 
 impl Server {
-    fn of(place: &Place) -> Self {
+    pub(crate) fn of(place: &Place) -> Self {
         let session = place.json(&["session"]);
         let address = session["addresses"][0].as_str().expect("it is served");
         let fingerprint = session["certificate_fingerprint"].as_str().expect("it has one");
@@ -34,7 +34,7 @@ impl Server {
     }
 
     /// The command of a client that shows the token in that file.
-    fn ask(&self, token: &PathBuf, arguments: &[&str]) -> Command {
+    pub(crate) fn ask(&self, token: &PathBuf, arguments: &[&str]) -> Command {
         let mut command = Command::new(ASHLAR);
         command.args(["--server", &self.url, "--fingerprint", &self.fingerprint]);
         command.arg("--token-file").arg(token).args(arguments).env_remove("ASHLAR_SOCKET");
@@ -42,12 +42,12 @@ impl Server {
     }
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The file of a new token with that name and role.
-fn token(place: &Place, name: &str, role: &str) -> PathBuf {
+pub(crate) fn token(place: &Place, name: &str, role: &str) -> PathBuf {
     let file = place.path(&format!("{name}.token"));
     fs::write(&file, place.ok(&["token", "create", name, "--role", role])).expect("room");
     file
@@ -169,7 +169,10 @@ fn nothing_is_served_by_the_network_where_nobody_has_said_so() {
 }
 
 /// A connection that is encrypted, by which nothing was asked yet.
-fn connected(place: &Place, server: &Server) -> StreamOwned<ClientConnection, TcpStream> {
+pub(crate) fn connected(
+    place: &Place,
+    server: &Server,
+) -> StreamOwned<ClientConnection, TcpStream> {
     let address = server.url.trim_start_matches("https://");
     let pem = fs::read(place.path("tls/certificate.pem")).expect("a certificate");
     let mut roots = RootCertStore::empty();
@@ -188,7 +191,7 @@ fn connected(place: &Place, server: &Server) -> StreamOwned<ClientConnection, Tc
 }
 
 /// Whether the other end closes it, whatever it says before.
-fn is_closed(mut stream: impl Read) -> bool {
+pub(crate) fn is_closed(mut stream: impl Read) -> bool {
     let is_late = |error: &io::Error| {
         matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
     };
@@ -233,7 +236,7 @@ fn status_of(stream: &mut (impl Read + Write), what: &str, more: &str) -> Option
     next_status(stream)
 }
 
-fn next_status(stream: &mut impl Read) -> Option<u16> {
+pub(crate) fn next_status(stream: &mut impl Read) -> Option<u16> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte).ok()?;

@@ -411,6 +411,14 @@ fn a_policy_has_versions_of_its_own_and_a_precondition_that_nobody_looks_at_is_r
     assert_eq!(status(&head), "200", "{head}");
     let (head, refused) = asked(&place, "DELETE", path, &[&seen], "");
     assert_eq!((status(&head), &refused["code"]), ("412", &"precondition_failed".into()));
+    // Which one is the pool's default is of the pool's version.
+    let (head, _) = asked(&place, "GET", "/pools/tank", &[], "");
+    let seen_pool = format!("if-match: {}", header(&head, "etag").expect("a tag"));
+    let choose = r#"{"policy":"gold"}"#;
+    for expected in ["200", "412"] {
+        let (head, _) = asked(&place, "POST", "/pools/tank/qos-default", &[&seen_pool], choose);
+        assert_eq!(status(&head), expected, "{head}");
+    }
     let v0 = r#"{"pool":"tank","name":"v0","size_bytes":16777216}"#;
     let (head, refused) = asked(&place, "POST", "/volumes", &[&seen], v0);
     assert_eq!((status(&head), &refused["code"]), ("400", &"invalid_request".into()));
@@ -419,7 +427,8 @@ fn a_policy_has_versions_of_its_own_and_a_precondition_that_nobody_looks_at_is_r
     let audit = place.json(&["audit", "--result", "refused"]);
     let codes: Vec<&Value> =
         audit.as_array().expect("entries").iter().map(|it| &it["code"]).collect();
-    assert_eq!(codes, ["precondition_failed", "invalid_request", "invalid_query"]);
+    let twice = "precondition_failed";
+    assert_eq!(codes, [twice, twice, "invalid_request", "invalid_query"]);
 }
 
 #[test]

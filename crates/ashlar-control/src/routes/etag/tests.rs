@@ -30,11 +30,14 @@ fn a_pool_is_another_version_with_another_setting_and_not_with_other_figures() {
         space: Some(PoolSpace::default()),
         ..Pool::default()
     };
-    let tag = ETag::of_pool(&pool());
+    let tag = ETag::of_pool(&pool(), &[]);
     let space = Some(PoolSpace { physical_used_bytes: 1, ..PoolSpace::default() });
-    assert_eq!(ETag::of_pool(&Pool { space, ..pool() }), tag);
+    assert_eq!(ETag::of_pool(&Pool { space, ..pool() }, &[]), tag);
     let settings = Some(PoolSettings { autotrim: true, ..PoolSettings::default() });
-    assert_ne!(ETag::of_pool(&Pool { settings, ..pool() }), tag);
+    assert_ne!(ETag::of_pool(&Pool { settings, ..pool() }, &[]), tag);
+    let gold = QosPolicy { name: "gold".to_owned(), pool: pool().name, ..QosPolicy::default() };
+    assert_eq!(ETag::of_pool(&pool(), std::slice::from_ref(&gold)), tag);
+    assert_ne!(ETag::of_pool(&pool(), &[QosPolicy { default: true, ..gold }]), tag);
 }
 
 #[test]

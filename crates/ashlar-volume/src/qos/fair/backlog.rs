@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 /// Whoever has less outstanding wants no more than that.
-const MUCH: u64 = 512 << 10;
+pub(super) const MUCH: u64 = 512 << 10;
 /// And than this part of what the volume with the most has.
 const MUCH_DIVISOR: u64 = 8;
 /// What the store has at least, whatever waits: what it does in this time.
@@ -21,9 +21,9 @@ pub(super) struct Wanted {
     pub(super) bytes: u64,
 }
 
-/// What a volume has outstanding at least, if it wants much beside these.
-pub(super) fn much(outstanding: impl Iterator<Item = u64>) -> u64 {
-    MUCH.max(outstanding.max().unwrap_or(0) / MUCH_DIVISOR)
+/// What a volume has outstanding at least, if it wants much beside one that has so much.
+pub(super) fn much_beside(most: u64) -> u64 {
+    MUCH.max(most / MUCH_DIVISOR)
 }
 
 /// What the store may have at most, if it does `rate` bytes in a second, and these are the volumes

@@ -47,8 +47,14 @@ const LATE_COMMANDS_PERCENT: u64 = 2;
 /// The pool does at least half of this part of the most that it did of late: beyond that a fall by
 /// half might take half of it.
 const RATE_DIVISOR: u64 = 2;
+/// The most that it did fades with this time constant.
+const BEST_FADES: Duration = Duration::from_secs(500);
 /// Windows of which the most is what the pool can do as volumes use it now.
 const RECENT: usize = 8;
+
+/// What the pool does for a bound that is stretched is of no account once there was none for so
+/// long.
+const FORGOTTEN: Duration = Duration::from_secs(10);
 
 /// The longest command that is told from longer ones, in units of 100 ns, and how many digits of
 /// it count.
@@ -158,6 +164,7 @@ pub(super) struct Depth {
     /// It is so much at most, stretched.
     bound: Option<u64>,
     stretch: Stretch,
+    last_bound: Nanos,
     /// A command had to wait since the bound was last looked at.
     has_waited: bool,
     measured: [Measured; 2],
@@ -177,7 +184,7 @@ pub(super) struct Depth {
     waited: u64,
     starved: u64,
     several: bool,
-    /// The most that ended in a second, for long, and in each of the last windows.
+    /// The most that ended in a second in the last minutes, and in each of the last windows.
     best_rate: u64,
     recent: VecDeque<u64>,
 }
@@ -192,6 +199,7 @@ impl Default for Depth {
             bytes: FIRST,
             bound: None,
             stretch: Stretch::default(),
+            last_bound: Nanos(0),
             has_waited: false,
             measured: Default::default(),
             window: Window::new(Nanos(0)),
@@ -223,7 +231,7 @@ impl Depth {
         self.bound.map_or(MOST, |bound| clamped(self.stretch.of(bound)))
     }
 
-    /// The most that the pool has done in a second, of late.
+    /// The most that the pool has done in a second, of the last windows.
     pub(super) fn rate(&self) -> u64 {
         self.recent.iter().copied().max().unwrap_or(0)
     }
@@ -233,6 +241,11 @@ impl Depth {
     pub(super) fn bound(&mut self, bytes_max: Option<u64>, done: &[Done], now: Nanos) {
         let has_waited = std::mem::take(&mut self.has_waited) && bytes_max.is_some();
         self.bound = bytes_max;
+        if bytes_max.is_some() {
+            self.last_bound = now;
+        } else if now.since(self.last_bound) >= FORGOTTEN {
+            self.stretch = Stretch::default();
+        }
         let is_wanted = has_waited || self.stretch.is_trial() || self.stretch.is_stretched();
         // A growth by less than a quarter may not have shown that it is of use.
         let is_reached = self.bytes + self.bytes / 4 >= self.max();
@@ -276,7 +289,7 @@ impl Depth {
             return;
         }
         let (rate, peak) = (self.window.rate(now), self.window.peak());
-        self.note(rate);
+        self.note(rate, self.window.elapsed(now));
         self.judge_trial(rate, now);
         let may_fall = !is_quiet && !is_starved && rate >= self.best_rate / RATE_DIVISOR;
         let has_many = self.waited > 0 || peak > FIRST;
@@ -292,8 +305,9 @@ impl Depth {
         self.window = Window::new(now);
     }
 
-    fn note(&mut self, rate: u64) {
-        self.best_rate = rate.max(self.best_rate - self.best_rate / 1000);
+    fn note(&mut self, rate: u64, elapsed: Duration) {
+        let kept = (-elapsed.as_secs_f64() / BEST_FADES.as_secs_f64()).exp();
+        self.best_rate = rate.max((self.best_rate as f64 * kept) as u64);
         self.recent.truncate(RECENT - 1);
         self.recent.push_front(rate);
     }

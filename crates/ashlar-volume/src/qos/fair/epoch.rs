@@ -12,7 +12,7 @@ use ashlar_block::Nanos;
 
 /// How long an epoch is at least, and at most.
 const EPOCH_MIN: Duration = Duration::from_millis(50);
-const EPOCH_MAX: Duration = Duration::from_millis(500);
+const EPOCH_MAX: Duration = Duration::from_secs(1);
 /// An epoch is too short if more than this part of what ends counts no longer, and too long if no
 /// more than this part has begun before the epoch in which it ends, so many times in a row: what
 /// ends does so in bursts, and between them little does.

@@ -7,103 +7,27 @@
 //! moves where the order of turns is kept: whoever passes by those who wait moves it not.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::Waker;
 use std::time::Duration;
 
 use ashlar_block::Nanos;
 
-use super::backlog::{Wanted, depth_max, much};
-use super::depth::{Depth, Kind};
-use super::epoch::{Counted, Ended, Epochs};
-use super::price::{Fastest, Price, Took, Usual};
-use super::stretch::Done;
+use super::backlog::{MUCH, depth_max, much_beside};
+use super::depth::Depth;
+use super::epoch::{Counted, Epochs};
+use super::price::{Price, Usual, prices};
+use super::share::{Begun, Command, EpochOf, Seat, Turn, VolumeShare};
 
 /// For how long a volume is in use after its last command.
 const IN_USE: Duration = Duration::from_secs(5);
 /// Who has waited for so long goes next, whatever his turn: hosts give up what takes too long.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// The largest command that is measured to protect such.
-const SMALL: u64 = 16 << 10;
-/// What a command costs beside its bytes, in bytes.
-pub(super) const COMMAND: u64 = 12 << 10;
 /// Parts of a byte that turns are reckoned in, at the weight 1.
 const TURN_SCALE: u64 = 1 << 10;
 /// Turns begin behind all times: those who have waited for too long stand before them.
 const TURNS_BEGIN: u128 = 1 << 64;
-
-/// A place in the order of turns.
-type Turn = u128;
-
-/// A volume's part.
-pub(crate) struct VolumeShare {
-    number: u64,
-    pub(super) weight: Cell<u16>,
-    pub(super) in_store: Cell<Counted>,
-    /// What has ended in this epoch, and since the volume was opened.
-    ended: Cell<Ended>,
-    ended_bytes: Cell<u64>,
-    /// What its commands of each kind take, and what their bytes cost by that.
-    took: Cell<[Took; 2]>,
-    prices: Cell<[Price; 2]>,
-    /// Bytes of commands that wait, and the most that there was in the store and waiting in this
-    /// epoch and in the one before.
-    queued: Cell<u64>,
-    outstanding_most: Cell<[u64; 2]>,
-    /// The turn of its next command, unless others have come further.
-    next_turn: Cell<Turn>,
-    /// Where it stands among those that wait.
-    key: Cell<Turn>,
-    is_active: Cell<bool>,
-    used_at: Cell<Nanos>,
-    pub(super) queue: RefCell<VecDeque<Rc<Seat>>>,
-}
-
-/// What a volume has done in an epoch, and what its commands of each kind take of late.
-struct EpochOf {
-    wanted: Wanted,
-    done: Done,
-    ended: Ended,
-    usual: [Option<Usual>; 2],
-}
-
-/// A command that waits.
-pub(super) struct Seat {
-    pub(super) command: Command,
-    since: Nanos,
-    /// It was called, and has begun so.
-    pub(super) called: Cell<Option<Begun>>,
-    has_left: Cell<bool>,
-    pub(super) waker: RefCell<Option<Waker>>,
-}
-
-/// What is to be known of a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Command {
-    pub(super) cost: u64,
-    kind: Option<Kind>,
-    /// It is measured, if its volume is to be protected.
-    is_small: bool,
-}
-
-impl Command {
-    pub(super) fn new(kind: Option<Kind>, bytes: u64) -> Self {
-        Command { cost: COMMAND + bytes, kind, is_small: bytes <= SMALL }
-    }
-}
-
-/// How a command has begun.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Begun {
-    epoch: u64,
-    /// The epoch and the time since which the store has it. Nobody took the time where the volume
-    /// was alone.
-    stored_epoch: u64,
-    pub(super) stored_at: Option<Nanos>,
-    /// It was within its volume's part.
-    is_protected: bool,
-}
 
 pub(super) struct State {
     /// Those in use. Few of a pool's are at a time.
@@ -122,52 +46,6 @@ pub(super) struct State {
     /// When the clock was last looked at.
     now: Nanos,
     next_number: u64,
-}
-
-impl VolumeShare {
-    /// Changes its weight, from the next command on.
-    pub(crate) fn set_weight(&self, weight: u16) {
-        self.weight.set(weight.max(1));
-    }
-
-    fn change_in_store(&self, change: impl FnOnce(&mut Counted)) {
-        let mut counted = self.in_store.get();
-        change(&mut counted);
-        self.in_store.set(counted);
-        self.note_outstanding();
-    }
-
-    fn change_queued(&self, change: impl FnOnce(u64) -> u64) {
-        self.queued.set(change(self.queued.get()));
-        self.note_outstanding();
-    }
-
-    fn note_outstanding(&self) {
-        let [most, before] = self.outstanding_most.get();
-        let now = self.in_store.get().sum() + self.queued.get();
-        self.outstanding_most.set([most.max(now), before]);
-    }
-
-    fn age(&self) {
-        self.outstanding_most.set([0, self.outstanding_most.get()[0]]);
-        self.change_in_store(Counted::age);
-    }
-
-    /// What it has done in the epoch that ends.
-    fn end_epoch(&self) -> EpochOf {
-        let mut took = self.took.get();
-        let usual = [took[0].next_epoch(), took[1].next_epoch()];
-        self.took.set(took);
-        let [most, before] = self.outstanding_most.get();
-        let wanted = Wanted { weight: self.weight.get(), bytes: most.max(before) };
-        let done =
-            Done { volume: self.number, bytes: self.ended_bytes.get(), outstanding: wanted.bytes };
-        EpochOf { wanted, done, ended: self.ended.take(), usual }
-    }
-
-    fn price(&self, kind: Option<Kind>) -> Price {
-        kind.map_or(Price::USUAL, |kind| self.prices.get()[kind as usize])
-    }
 }
 
 impl Default for State {
@@ -192,22 +70,7 @@ impl State {
     /// The part of one more volume.
     pub(super) fn volume(&mut self, weight: u16) -> Rc<VolumeShare> {
         self.next_number += 1;
-        Rc::new(VolumeShare {
-            number: self.next_number,
-            weight: Cell::new(weight),
-            in_store: Cell::default(),
-            ended: Cell::default(),
-            ended_bytes: Cell::new(0),
-            took: Cell::default(),
-            prices: Cell::new([Price::USUAL; 2]),
-            queued: Cell::new(0),
-            outstanding_most: Cell::default(),
-            next_turn: Cell::new(0),
-            key: Cell::new(0),
-            is_active: Cell::new(false),
-            used_at: Cell::new(Nanos(0)),
-            queue: RefCell::default(),
-        })
+        Rc::new(VolumeShare::new(self.next_number, weight))
     }
 
     /// Whether several volumes are in use: only then the time matters.
@@ -237,38 +100,45 @@ impl State {
             let rests = now.since(volume.used_at.get()) >= IN_USE
                 && volume.queue.borrow().is_empty()
                 && volume.in_store.get().sum() == 0;
-            volume.is_active.set(!rests);
+            if rests {
+                volume.rest();
+            }
             !rests
         });
         // Weights may have been changed.
         self.active_weight = self.active.iter().map(|it| u64::from(it.weight.get())).sum();
         self.depth.decide(now);
-        self.reckon_with_those_who_want_much(now);
+        self.reckon(now);
         self.move_up_the_overdue();
     }
 
-    /// Decides for how long commands count, what bytes cost and how much the store may have, by
-    /// what the volumes that want much do.
-    fn reckon_with_those_who_want_much(&mut self, now: Nanos) {
-        let active: Vec<_> = self.active.iter().map(|it| (it, it.end_epoch())).collect();
-        let much = much(active.iter().map(|(_, it)| it.wanted.bytes));
-        let wants_much = |it: &EpochOf| it.wanted.bytes >= much;
-        let wanting = || active.iter().map(|(_, it)| it).filter(|it| wants_much(it));
-        let fastest = Fastest::of(wanting().flat_map(|it| it.usual).flatten());
+    /// Decides what bytes of each volume cost, for how long commands count, and how much the store
+    /// may have, by what the volumes have done in the epoch that ends.
+    fn reckon(&mut self, now: Nanos) {
+        let mut active: Vec<_> = self.active.iter().map(|it| it.end_epoch(now)).collect();
+        self.set_prices(&active);
+        let most = active.iter().map(|it| it.wanted.bytes).max();
+        active.retain(|it| it.wanted.bytes >= MUCH);
+        self.epochs.next(now, &active.iter().map(|it| it.ended).collect::<Vec<_>>());
+        let much = much_beside(most.unwrap_or(0));
+        active.retain(|it| it.wanted.bytes >= much);
+        let wanted: Vec<_> = active.iter().map(|it| it.wanted).collect();
+        let mut done: Vec<_> = active.iter().map(|it| it.done).collect();
+        done.sort_unstable_by_key(|it| it.volume);
+        self.depth.bound(depth_max(&wanted, self.depth.rate()), &done, now);
+    }
+
+    /// Sets the prices of the volumes in use, each of which has done that, in their order.
+    fn set_prices(&mut self, active: &[EpochOf]) {
+        let usual: Vec<Usual> = active.iter().flat_map(|it| it.usual).flatten().collect();
+        let mut prices = prices(&usual).into_iter();
+        let mut price = |usual: Option<Usual>| usual.and_then(|_| prices.next());
         self.highest = Price::USUAL;
-        for (volume, it) in &active {
-            let price = |usual: Option<Usual>| match usual {
-                Some(usual) if wants_much(it) => fastest.price(usual),
-                _ => Price::USUAL,
-            };
-            let prices = it.usual.map(price);
-            volume.prices.set(prices);
+        for (volume, it) in self.active.iter().zip(active) {
+            let prices = it.usual.map(|usual| price(usual).unwrap_or(Price::USUAL));
+            volume.set_prices(prices);
             self.highest = self.highest.max(prices[0]).max(prices[1]);
         }
-        self.epochs.next(now, &wanting().map(|it| it.ended).collect::<Vec<_>>());
-        let wanted: Vec<_> = wanting().map(|it| it.wanted).collect();
-        let done: Vec<_> = wanting().map(|it| it.done).collect();
-        self.depth.bound(depth_max(&wanted, self.depth.rate()), &done, now);
     }
 
     /// Puts those before all others who have waited for too long.
@@ -381,8 +251,11 @@ impl State {
         let Some(seat) = volume.queue.borrow_mut().pop_front() else { return };
         volume.change_queued(|queued| queued - seat.command.cost);
         self.waiting.remove(&(volume.key.get(), volume.number));
-        let turn = volume.next_turn.get();
-        if in_order && volume.key.get() >= TURNS_BEGIN {
+        let mut turn = volume.next_turn.get();
+        if volume.key.get() < TURNS_BEGIN {
+            // Who is overdue owes nothing for it but this command, as one that was idle.
+            turn = turn.min(self.turn);
+        } else if in_order {
             self.turn = self.turn.max(turn);
         }
         let begun = self.begin(volume, seat.command, turn, false);
@@ -420,9 +293,9 @@ impl State {
         seat.has_left.set(true);
         volume.change_queued(|queued| queued - seat.command.cost);
         self.drop_those_who_left(volume);
-        if volume.queue.borrow().is_empty() {
-            self.waiting.remove(&(volume.key.get(), volume.number));
-        }
+        // Who is first now may not be overdue.
+        self.waiting.remove(&(volume.key.get(), volume.number));
+        self.wait_on(volume);
     }
 
     /// A command has ended.
@@ -433,12 +306,16 @@ impl State {
         begun: Begun,
         now: Option<Nanos>,
     ) {
-        self.count_end(volume, command, begun);
-        if let (Some(kind), Some(since), Some(now)) = (command.kind, begun.stored_at, now) {
-            self.now = now;
-            let is_measured = begun.is_protected && command.is_small;
-            self.took(volume, kind, command.cost, now.since(since), is_measured);
-        }
+        self.now = now.unwrap_or(self.now);
+        self.note_done(volume, command, begun);
+        self.give_back(volume, command, begun);
+    }
+
+    /// A command that has begun counts no longer.
+    pub(super) fn give_back(&mut self, volume: &Rc<VolumeShare>, command: Command, begun: Begun) {
+        let ago = self.epochs.number() - begun.epoch;
+        self.in_store.end(command.cost, ago);
+        volume.change_in_store(|counted| counted.end(command.cost, ago));
         if self.waiting.is_empty() {
             if self.in_store.sum() == 0 {
                 // Nobody waited for anybody: nobody owes anything.
@@ -454,30 +331,14 @@ impl State {
         }
     }
 
-    fn count_end(&mut self, volume: &VolumeShare, command: Command, begun: Begun) {
+    /// The store has done a command.
+    fn note_done(&mut self, volume: &VolumeShare, command: Command, begun: Begun) {
         self.depth.ended(command.cost, self.in_store.sum());
-        let number = self.epochs.number();
-        let mut ended = volume.ended.get();
-        ended.add(command.cost, number - begun.stored_epoch);
-        volume.ended.set(ended);
-        volume.ended_bytes.set(volume.ended_bytes.get() + command.cost);
-        let ago = number - begun.epoch;
-        self.in_store.end(command.cost, ago);
-        volume.change_in_store(|counted| counted.end(command.cost, ago));
-    }
-
-    fn took(
-        &mut self,
-        volume: &VolumeShare,
-        kind: Kind,
-        cost: u64,
-        took: Duration,
-        is_measured: bool,
-    ) {
-        let mut all = volume.took.get();
-        all[kind as usize].ended(cost, took);
-        volume.took.set(all);
-        if is_measured {
+        volume.note_ended(command.cost, self.epochs.number() - begun.stored_epoch);
+        let (Some(kind), Some(since)) = (command.kind, begun.stored_at) else { return };
+        let took = self.now.since(since);
+        volume.note_took(kind, command.cost, took);
+        if begun.is_protected && command.is_small {
             self.depth.took(kind, took, self.now);
         }
     }

@@ -13,7 +13,7 @@ use ashlar_block::Nanos;
 /// What is measured lasts so long, and until all that each has outstanding has ended so many times:
 /// what ends does so in bursts. But it lasts no longer than is of use.
 const WINDOW_MIN: Duration = Duration::from_millis(250);
-const WINDOW_MAX: Duration = Duration::from_secs(5);
+const WINDOW_MAX: Duration = Duration::from_secs(3);
 const TURNOVERS: u64 = 8;
 /// What one must do for the pool to keep twice as much, and what each, in hundredths of before.
 const MORE_PERCENT: u64 = 150;
@@ -59,7 +59,7 @@ pub(super) struct Stretch {
     times: u64,
     phase: Phase,
     began: Nanos,
-    /// What each had done when the phase began.
+    /// What each had done when the phase began, in the order of their numbers.
     done: Vec<Done>,
 }
 
@@ -91,8 +91,8 @@ impl Stretch {
     }
 
     /// Takes the time, where the pool has all that the bound allows, and commands wait for more or
-    /// would without the stretch. `done` is of the volumes that want much. Whether the bound is
-    /// stretched more from now on.
+    /// would without the stretch. `done` is of the volumes that want much, in the order of their
+    /// numbers. Whether the bound is stretched more from now on.
     pub(super) fn look(&mut self, is_binding: bool, done: &[Done], now: Nanos) -> bool {
         let before = self.times;
         if is_binding {
@@ -135,8 +135,8 @@ impl Stretch {
     /// What each that was there from the beginning has done since, beside what it has outstanding.
     fn since(&self, done: &[Done]) -> impl Iterator<Item = (Done, u64)> {
         done.iter().filter_map(|now| {
-            let before = self.done.iter().find(|it| it.volume == now.volume)?;
-            Some((*now, now.bytes - before.bytes))
+            let at = self.done.binary_search_by_key(&now.volume, |it| it.volume).ok()?;
+            Some((*now, now.bytes - self.done[at].bytes))
         })
     }
 
@@ -162,11 +162,17 @@ impl Stretch {
 
 /// Whether one does much more than before, and nobody less.
 fn is_worth(before: &[Rate], now: &[Rate]) -> bool {
-    let of_before = |now: &Rate| before.iter().find(|it| it.volume == now.volume);
-    let pairs: Vec<_> = now.iter().filter_map(|now| Some((of_before(now)?, now))).collect();
-    let does =
-        |percent| move |(before, now): &(&Rate, &Rate)| now.bytes * 100 >= before.bytes * percent;
-    pairs.iter().any(does(MORE_PERCENT)) && pairs.iter().all(does(NO_LESS_PERCENT))
+    let pairs: Vec<(u64, u64)> = now
+        .iter()
+        .filter_map(|now| {
+            let at = before.binary_search_by_key(&now.volume, |it| it.volume).ok()?;
+            Some((before[at].bytes, now.bytes))
+        })
+        .collect();
+    let does = |percent| move |&(before, now): &(u64, u64)| now * 100 >= before * percent;
+    let has_done = pairs.iter().filter(|(before, _)| *before > 0);
+    has_done.copied().any(|pair| does(MORE_PERCENT)(&pair))
+        && pairs.iter().all(does(NO_LESS_PERCENT))
 }
 
 #[cfg(test)]

@@ -1,163 +1,15 @@
 use std::time::Duration;
 
-use ashlar_block::{Nanos, XorShift};
+use ashlar_block::XorShift;
+use bench::{Bench, Done, Load, Store, all_the_time};
 
-use super::state::COMMAND;
+use super::share::COMMAND;
 use super::*;
-use crate::qos::testing::{Tasks, TestClock};
+
+mod bench;
 
 const SECOND: u64 = 1_000_000_000;
 const KIB: u64 = 1 << 10;
-
-/// What commands take.
-#[derive(Clone)]
-enum Store {
-    /// One after the other, a MiB of costs in a millisecond.
-    Serial(Rc<Cell<u64>>),
-    /// Eight drives, each of which needs 2 µs for 4 KiB, and 70 µs until what is read is there.
-    Drives(Rc<[Cell<u64>; 8]>, Rc<Cell<usize>>),
-    /// As `Serial`, once the data are there, for which it waits 400 µs; and for 100 ms at a time it
-    /// is faster or slower by up to a seventh.
-    Uneven(Rc<Cell<u64>>),
-    /// Whatever else there is, each takes 20 ms.
-    Far,
-    /// One after the other, 32 MiB of costs in a second, and what ends does so in bursts of so many
-    /// nanoseconds: as where a batch is compressed with much effort.
-    Slow(Rc<Cell<u64>>, u64),
-}
-
-impl Store {
-    fn serial() -> Self {
-        Store::Serial(Rc::default())
-    }
-
-    fn drives() -> Self {
-        Store::Drives(Rc::default(), Rc::default())
-    }
-
-    /// When a command ends that begins now.
-    fn begin(&self, bytes: u64, now: u64) -> u64 {
-        let (free_at, takes, delay) = match self {
-            Store::Serial(free_at) => (&**free_at, COMMAND + bytes, 0),
-            Store::Uneven(free_at) => {
-                let (there, percent) =
-                    (now + 400_000, 86 + XorShift::new(now / 100_000_000 + 1).below(29));
-                free_at.set(free_at.get().max(there) + (COMMAND + bytes) * percent / 100);
-                return free_at.get();
-            }
-            Store::Far => return now + 20_000_000,
-            Store::Slow(free_at, burst) => {
-                free_at.set(free_at.get().max(now) + (COMMAND + bytes) * 32);
-                return free_at.get().next_multiple_of(*burst);
-            }
-            Store::Drives(drives, next) => {
-                next.set((next.get() * 5 + 3) % drives.len());
-                (&drives[next.get()], bytes / 2, 70_000)
-            }
-        };
-        free_at.set(free_at.get().max(now) + takes);
-        free_at.get() + delay
-    }
-}
-
-struct Bench {
-    tasks: Tasks,
-    store: Store,
-    share: Rc<FairShare<TestClock>>,
-}
-
-/// What a volume has done.
-#[derive(Clone, Default)]
-struct Done {
-    bytes: Rc<Cell<u64>>,
-    took: Rc<RefCell<Vec<u64>>>,
-}
-
-impl Done {
-    fn forget(&self) {
-        self.bytes.set(0);
-        self.took.borrow_mut().clear();
-    }
-
-    fn p99(&self) -> u64 {
-        let mut took = self.took.borrow_mut();
-        took.sort_unstable();
-        took[took.len() * 99 / 100]
-    }
-}
-
-/// Commands of a volume: bytes, how many are outstanding, and the pause after each.
-#[derive(Clone, Copy)]
-struct Load {
-    bytes: u64,
-    outstanding: usize,
-    pause: Duration,
-}
-
-fn all_the_time(bytes: u64, outstanding: usize) -> Load {
-    Load { bytes, outstanding, pause: Duration::ZERO }
-}
-
-impl Bench {
-    fn new(store: Store) -> Self {
-        let tasks = Tasks::default();
-        let share = FairShare::new(tasks.clock.clone());
-        Bench { tasks, store, share }
-    }
-
-    /// A volume of that weight, and what it does.
-    fn volume(&mut self, weight: u16, load: Load) -> Done {
-        let volume = self.share.volume();
-        volume.set_weight(weight);
-        self.load(&volume, load)
-    }
-
-    fn load(&mut self, volume: &Rc<VolumeShare>, load: Load) -> Done {
-        self.far_load(volume, load, Duration::ZERO)
-    }
-
-    /// The same, where each command takes `longer` from its turn until its data are there.
-    fn far_load(&mut self, volume: &Rc<VolumeShare>, load: Load, longer: Duration) -> Done {
-        let done = Done::default();
-        for _ in 0..load.outstanding {
-            let (share, volume, store) = (self.share.clone(), volume.clone(), self.store.clone());
-            let (done, clock) = (done.clone(), self.tasks.clock.clone());
-            self.tasks.spawn(async move {
-                loop {
-                    let began = clock.now();
-                    let in_store = share.enter(&volume, OpKind::Read, load.bytes).await;
-                    clock.sleep(longer).await;
-                    let in_store = in_store.with_data();
-                    let now = clock.now();
-                    clock.sleep(Nanos(store.begin(load.bytes, now.0)).since(now)).await;
-                    drop(in_store);
-                    done.bytes.set(done.bytes.get() + load.bytes);
-                    done.took.borrow_mut().push(clock.now().0 - began.0);
-                    clock.sleep(load.pause).await;
-                }
-            });
-        }
-        done
-    }
-
-    fn run_for(&mut self, nanos: u64) {
-        self.tasks.run_until(Nanos(self.tasks.clock.now().0 + nanos));
-    }
-
-    /// What volumes of these weights and loads do in half a second, in bytes.
-    fn shares(volumes: &[(u16, Load)]) -> Vec<f64> {
-        Self::new(Store::serial()).shares_after(SECOND / 10, SECOND / 2, volumes)
-    }
-
-    /// The same in so long, after they have begun so long before.
-    fn shares_after(mut self, before: u64, nanos: u64, volumes: &[(u16, Load)]) -> Vec<f64> {
-        let done: Vec<Done> = volumes.iter().map(|it| self.volume(it.0, it.1)).collect();
-        self.run_for(before);
-        done.iter().for_each(Done::forget);
-        self.run_for(nanos);
-        done.iter().map(|done| done.bytes.get() as f64).collect()
-    }
-}
 
 #[test]
 fn volumes_that_want_more_than_there_is_get_it_by_their_weights() {
@@ -252,22 +104,22 @@ fn weights_hold_where_all_that_hosts_have_outstanding_takes_the_store_longer_tha
 /// does so in long bursts, all of them did nothing.
 #[test]
 fn a_volume_that_the_store_serves_fast_does_not_wait_for_slow_ones_and_their_weights_hold() {
-    for burst in [1, 20_000_000, 100_000_000] {
+    for (burst, outstanding) in [(1, 1), (20_000_000, 6), (20_000_000, 32), (100_000_000, 32)] {
         let mut bench = Bench::new(Store::Slow(Rc::default(), burst));
         let load = all_the_time(64 * KIB, 64);
         let slow = [bench.volume(100, load), bench.volume(300, load)];
         bench.store = Store::serial();
-        let fast = bench.volume(100, all_the_time(64 * KIB, 32));
-        bench.run_for(30 * SECOND);
+        let fast = bench.volume(100, all_the_time(64 * KIB, outstanding));
+        bench.run_for(20 * SECOND);
         slow.iter().chain([&fast]).for_each(Done::forget);
-        bench.run_for(10 * SECOND);
+        bench.run_for(40 * SECOND);
         let slow = slow.map(|done| done.bytes.get() as f64);
         let ratio = slow[1] / slow[0];
-        assert!((2.55..3.45).contains(&ratio), "{burst}: {ratio}");
-        let part = (slow[0] + slow[1]) * 76.0 / 64.0 / (10.0 * 1e9 / 32.0);
-        assert!(part > 0.75, "{burst}: {part}");
-        let fast_per_second = fast.bytes.get() / 10;
-        assert!(fast_per_second > 150 << 20, "{burst}: {fast_per_second}");
+        assert!((2.55..3.45).contains(&ratio), "{burst} {outstanding}: {ratio}");
+        let part = (slow[0] + slow[1]) * 76.0 / 64.0 / (40.0 * 1e9 / 32.0);
+        assert!(part > 0.75, "{burst} {outstanding}: {part}");
+        let fast_per_second = (fast.bytes.get() / 40) >> 20;
+        assert!(fast_per_second >= 40 * outstanding.min(5) as u64, "{fast_per_second}");
     }
 }
 
@@ -457,6 +309,24 @@ fn whoever_has_waited_for_long_goes_next_whatever_its_weight() {
     let longest = light.took.borrow().iter().max().copied().unwrap();
     assert!(longest < 7 * SECOND, "{longest} ns");
     assert!(light.took.borrow().len() > 1500);
+}
+
+/// What was served because it was overdue counted as debt: after an hour, of half a day.
+#[test]
+fn whoever_was_overdue_for_long_owes_nothing_once_its_weight_is_raised() {
+    let mut bench = Bench::new(Store::serial());
+    let volume = bench.share.volume();
+    volume.set_weight(1);
+    let light = bench.load(&volume, all_the_time(64 * KIB, 512));
+    let heavy = bench.volume(1000, all_the_time(64 * KIB, 32));
+    bench.run_for(20 * SECOND);
+    volume.set_weight(1000);
+    bench.run_for(SECOND);
+    light.forget();
+    heavy.forget();
+    bench.run_for(2 * SECOND);
+    let ratio = light.bytes.get() as f64 / heavy.bytes.get() as f64;
+    assert!((0.85..1.18).contains(&ratio), "{ratio}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Window {
 
     /// Whether it says what the pool does, also where what ends does so in bursts.
     pub(super) fn is_over(&self, now: Nanos) -> bool {
-        let has_turned_over = self.ended >= TURNOVERS * self.peak;
+        let has_turned_over = self.ended > 0 && self.ended >= TURNOVERS * self.peak;
         self.is_long_enough(now) && (has_turned_over || self.elapsed(now) >= LENGTH_MAX)
     }
 

@@ -107,6 +107,27 @@ fn block_devices_are_found_in_any_order_and_beside_a_foreign_one() {
 }
 
 #[test]
+fn a_pool_that_was_exported_is_listed_by_an_import_that_names_none() {
+    let place = Place::new();
+    if pool_on_loops(&place).is_none() {
+        return;
+    }
+    let devices = loops(&place, [0, 1, 2, 3, 4]).expect("loop devices");
+    let daemon = place.start();
+    assert_eq!(place.pool_states("tank"), ["online"]);
+    place.ok(&["pool", "export", "tank", "--yes"]);
+    let listed = place.ok(&["pool", "import"]);
+    assert!(listed.contains("tank"), "{listed}");
+    let listed = place.json(&["pool", "import"]);
+    let pools = listed.as_array().expect("a list");
+    assert!(pools.iter().any(|pool| pool["name"] == "tank"), "{listed}");
+    let drives: Vec<&str> = devices.iter().map(|device| &*device.0).collect();
+    let named: Vec<&str> = drives.iter().flat_map(|drive| ["--drive", drive]).collect();
+    place.ok(&[&["pool", "import", "tank"], &named[..]].concat());
+    daemon.terminate();
+}
+
+#[test]
 fn block_devices_that_come_late_or_come_back_are_taken_in() {
     let place = Place::new();
     let Some(volumes) = pool_on_loops(&place) else { return };

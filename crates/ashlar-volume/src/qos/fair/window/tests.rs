@@ -7,6 +7,7 @@ fn at(millis: u64) -> Nanos {
 #[test]
 fn is_over_once_all_that_there_was_has_ended_many_times_but_lasts_no_longer_than_is_of_use() {
     let mut window = Window::new(at(1000));
+    assert!(!window.is_over(at(1250)), "nothing says nothing");
     window.ended(4 << 20, 1 << 20);
     assert!(!window.is_over(at(1249)) && !window.is_over(at(5999)) && window.is_over(at(6000)));
     window.ended(12 << 20, 1 << 10);
