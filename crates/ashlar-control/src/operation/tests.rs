@@ -24,6 +24,22 @@ fn whoever_may_only_look_changes_nothing() {
 }
 
 #[test]
+fn each_list_that_can_grow_is_read_page_by_page() {
+    // What these answer is written in the program.
+    let fixed = ["list_event_kinds", "list_errors"];
+    let operations = operations();
+    let lists = operations.iter().filter(|it| {
+        it.method == Method::GET && matches!(it.answer, Answer::List(..)) && !fixed.contains(&it.id)
+    });
+    let mut found = 0;
+    for list in lists {
+        assert!(list.takes_query("limit") && list.takes_query("after"), "{}", list.id);
+        found += 1;
+    }
+    assert_eq!(found, 12);
+}
+
+#[test]
 fn what_loses_data_needs_the_admin() {
     let operations = operations();
     for id in ["destroy_pool", "destroy_and_erase_pool", "delete_volume", "wipe_volume"] {

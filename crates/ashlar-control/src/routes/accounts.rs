@@ -7,7 +7,7 @@ use axum::extract::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
-use super::Answer;
+use super::paging::{Page, PageQuery, page, paged};
 use crate::access::{Accounts, Caller, Role};
 use crate::body::Body;
 use crate::error::ApiError;
@@ -16,6 +16,7 @@ use crate::error::ErrorCode::{
     TokenExists, TooManyAccounts,
 };
 use crate::operation::Route;
+use crate::query::Query;
 use crate::serve::SharedFacts;
 use crate::types::{AddKey, CreateToken, Key, NewToken, Session, Token};
 
@@ -26,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/session", "get_session", session)
             .text("Who asks, what they may do, and where the API is served.")
             .answers::<Session>("What the daemon knows of the caller."),
-        Route::get("/tokens", "list_tokens", tokens)
+        paged(Route::get("/tokens", "list_tokens", tokens), "id")
             .text("All tokens. What their owners show is not kept.")
             .needs(Role::Admin)
             .answers_list::<Token>("All tokens, those that have expired included."),
@@ -40,7 +41,7 @@ pub(super) fn routes() -> Vec<Route> {
             .changes(Role::Admin, "token revoke")
             .text("Forgets a token. Whoever shows it is not let in any more, from now on.")
             .fails(&[NoSuchToken, StateNotWritten]),
-        Route::get("/keys", "list_keys", keys)
+        paged(Route::get("/keys", "list_keys", keys), "name")
             .text("All keys whose owners sign tokens of their own.")
             .needs(Role::Admin)
             .answers_list::<Key>("All keys."),
@@ -71,8 +72,8 @@ async fn session(
     })
 }
 
-async fn tokens(State(accounts): Known) -> Json<Vec<Token>> {
-    Json(accounts.tokens())
+async fn tokens(State(accounts): Known, Query(query): Query<PageQuery>) -> Page<Token> {
+    page("/tokens", accounts.tokens(), |token| token.id.clone(), query)
 }
 
 async fn create_token(
@@ -89,8 +90,8 @@ async fn revoke_token(
     accounts.revoke_token(&token).await.map(|()| StatusCode::NO_CONTENT)
 }
 
-async fn keys(State(accounts): Known) -> Answer<Vec<Key>> {
-    Ok(Json(accounts.keys()))
+async fn keys(State(accounts): Known, Query(query): Query<PageQuery>) -> Page<Key> {
+    page("/keys", accounts.keys(), |key| key.name.clone(), query)
 }
 
 async fn add_key(

@@ -32,6 +32,9 @@ pub(super) fn paged(route: Route, key: &'static str) -> Route {
         "id" => "Only what comes after the one with this id.",
         "name" => "Only what comes after the one of this name.",
         "pool/name" => "Only what comes after this one: POOL/NAME.",
+        "pool_uuid/spec" => {
+            "Only what comes after this one: the UUID of its pool, a slash, and `spec`."
+        }
         _ => "Only what comes after the one with this number.",
     };
     route

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::http::header::ETAG;
 
 use super::etag::{ETag, Tagged};
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node, find};
 use crate::access::Role;
 use crate::body::Body;
@@ -16,6 +17,7 @@ use crate::error::ErrorCode::{
 use crate::error::sets::{OPEN_POOL, VOLUME};
 use crate::error::{ApiError, ErrorCode};
 use crate::operation::Route;
+use crate::query::Query;
 use crate::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, Pool, QosPolicy, Volume};
 
 const THE_POLICY: &str = "The policy as it is now.";
@@ -26,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn looked_at() -> [Route; 2] {
     [
-        Route::get("/qos", "list_policies", policies)
+        paged(Route::get("/qos", "list_policies", policies), "pool/name")
             .text("The policies of all pools that are open.")
             .answers_list::<QosPolicy>("All policies.")
             .fails(&[Stopping]),
@@ -77,8 +79,9 @@ fn changed() -> [Route; 5] {
     ]
 }
 
-async fn policies(State(node): Node) -> Answer<Vec<QosPolicy>> {
-    node.policies().await.map(Json)
+async fn policies(State(node): Node, Query(query): Query<PageQuery>) -> Page<QosPolicy> {
+    let key = |policy: &QosPolicy| format!("{}/{}", policy.pool, policy.name);
+    page("/qos", node.policies().await?, key, query)
 }
 
 async fn policy(

@@ -3,12 +3,14 @@
 use axum::Json;
 use axum::extract::{Path, State};
 
+use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node};
 use crate::access::Role;
 use crate::consent::Consent;
 use crate::error::ErrorCode::{NoDriveDiscards, Stopping};
 use crate::error::sets::{CLOSES_POOL, OPEN_POOL};
 use crate::operation::Route;
+use crate::query::Query;
 use crate::types::{DriveErase, Pool};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -60,7 +62,7 @@ fn others() -> [Route; 4] {
             .answers_list::<DriveErase>("The drives that are being erased.")
             .fails(OPEN_POOL)
             .fails(CLOSES_POOL),
-        Route::get("/erases", "list_erases", drive_erases)
+        paged(Route::get("/erases", "list_erases", drive_erases), "pool_uuid/spec")
             .text("The drives that are being erased, and the last ones that were since the daemon was started.")
             .answers_list::<DriveErase>("These drives.")
             .fails(&[Stopping]),
@@ -99,6 +101,7 @@ async fn destroy_and_erase_pool(
     node.destroy_and_erase_pool(pool, consent).await.map(Json)
 }
 
-async fn drive_erases(State(node): Node) -> Answer<Vec<DriveErase>> {
-    node.drive_erases().await.map(Json)
+async fn drive_erases(State(node): Node, Query(query): Query<PageQuery>) -> Page<DriveErase> {
+    let key = |drive: &DriveErase| format!("{}/{}", drive.pool_uuid, drive.spec);
+    page("/erases", node.drive_erases().await?, key, query)
 }

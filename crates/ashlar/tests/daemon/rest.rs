@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::Place;
 
-/// An answer with its head in lower case, as the connection brings it.
+/// The head of an answer and its body, as the connection brings them.
 fn asked(place: &Place, method: &str, path: &str, headers: &[&str], body: &str) -> (String, Value) {
     let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
@@ -22,7 +22,7 @@ fn asked(place: &Place, method: &str, path: &str, headers: &[&str], body: &str) 
     client.write_all(request.as_bytes()).expect("it listens");
     let answer = std::io::read_to_string(client).expect("an answer");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    (head.to_lowercase(), serde_json::from_str(body).unwrap_or(Value::Null))
+    (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
 fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
@@ -40,6 +40,38 @@ fn started(place: &Place) -> crate::support::Daemon {
     daemon
 }
 
+/// `field` of all entries of a list, whose pages are read one after the other from `path` on.
+fn read_by_pages(place: &Place, path: &str, field: &str) -> Vec<String> {
+    let (mut path, mut all) = (path.to_owned(), Vec::new());
+    loop {
+        let (head, page) = asked(place, "GET", &path, &[], "");
+        let page = page.as_array().expect("a list").clone();
+        all.extend(page.iter().map(|one| one[field].as_str().expect("a text").to_owned()));
+        let Some(link) = header(&head, "link") else { return all };
+        assert!(link.ends_with("; rel=\"next\""), "{link}");
+        let next = link.split_once('>').expect("a link").0;
+        path = next.strip_prefix("</api/v1").expect("a path").to_owned();
+    }
+}
+
+#[test]
+fn tokens_policies_and_erases_are_read_page_by_page_as_well() {
+    let place = Place::new();
+    let _daemon = started(&place);
+    for name in ["c", "a", "b"] {
+        place.ok(&["token", "create", name, "--role", "viewer"]);
+        place.ok(&["qos", "create", "tank", name, "--write-iops", "100"]);
+    }
+    let mut tokens = read_by_pages(&place, "/tokens?limit=1", "name");
+    tokens.sort_unstable();
+    assert_eq!(tokens, ["a", "b", "c"]);
+    assert_eq!(read_by_pages(&place, "/qos?limit=2", "name"), ["a", "b", "c"]);
+    place.ok(&["pool", "destroy", "tank", "--secure", "--yes"]);
+    let erased = read_by_pages(&place, "/erases?limit=1", "spec");
+    assert_eq!(erased.len(), 3);
+    assert!(erased.is_sorted(), "{erased:?}");
+}
+
 #[test]
 fn a_list_is_read_page_by_page_and_each_page_leads_to_the_next() {
     let place = Place::new();
@@ -47,16 +79,7 @@ fn a_list_is_read_page_by_page_and_each_page_leads_to_the_next() {
     for volume in ["v2", "v0", "v1"] {
         place.ok(&["volume", "create", &format!("tank/{volume}"), "--size", "16MiB"]);
     }
-    let (mut path, mut names) = ("/volumes?pool=tank&limit=2".to_owned(), Vec::new());
-    loop {
-        let (head, page) = asked(&place, "GET", &path, &[], "");
-        let page = page.as_array().expect("a list").clone();
-        names.extend(page.iter().map(|volume| volume["name"].as_str().expect("a name").to_owned()));
-        let Some(link) = header(&head, "link") else { break };
-        assert!(link.ends_with("; rel=\"next\""), "{link}");
-        let next = link.split_once('>').expect("a link").0;
-        path = next.strip_prefix("</api/v1").expect("a path").to_owned();
-    }
+    let names = read_by_pages(&place, "/volumes?pool=tank&limit=2", "name");
     assert_eq!(names, ["v0", "v1", "v2"]);
     for wrong in ["/volumes?limit=0", "/pools?limit=10001"] {
         let (head, refused) = asked(&place, "GET", wrong, &[], "");
