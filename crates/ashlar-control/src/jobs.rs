@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use ashlar_block::ByteSize;
+
+use crate::progress_text::Span;
 use crate::types::{
-    DriveErase, Job, JobKind, Obstacle, Pool, PoolDrive, Progress, Scrub, Trim, Verify,
+    DataMove, DriveErase, Job, JobKind, Obstacle, Pool, PoolDrive, Progress, Scrub, Trim, Verify,
 };
 
 #[cfg(test)]
@@ -33,10 +36,15 @@ fn of_pool(pool: &Pool) -> Vec<Job> {
     let Some(jobs) = &pool.jobs else { return Vec::new() };
     let moved = jobs.rebuild.map(|progress| of_moving(pool, moving(pool), &progress));
     let spread = jobs.rebalance.map(|progress| of_moving(pool, JobKind::Rebalance, &progress));
+    let moving: Vec<Job> = moved.into_iter().chain(spread).collect();
+    let goes_on = |kind: JobKind| moving.iter().any(|job| job.kind == kind);
+    let ended = jobs.moves.iter().filter(|one| !one.is(RUNNING) && !goes_on(one.kind));
+    let ended: Vec<Job> = ended.map(|one| of_moved(pool, one)).collect();
     let scrub = jobs.scrub.as_ref().map(|scrub| of_scrub(pool, scrub));
     let trim = jobs.trim.as_ref().map(|trim| of_trim(pool, trim));
     let verify = jobs.verify.as_ref().map(|verify| of_verify(pool, verify));
-    [moved, spread, scrub, trim, verify].into_iter().flatten().collect()
+    let others = [scrub, trim, verify].into_iter().flatten();
+    moving.into_iter().chain(ended).chain(others).collect()
 }
 
 /// Why data is moved that is not being spread.
@@ -61,6 +69,7 @@ fn job(pool: &Pool, kind: JobKind, state: &str) -> Job {
         drives: Vec::new(),
         states: vec![state.to_owned()],
         done_percent: 0.0,
+        done_bytes: None,
         left_bytes: None,
         eta_seconds: None,
         started_at: None,
@@ -79,14 +88,37 @@ fn of_moving(pool: &Pool, kind: JobKind, progress: &Progress) -> Job {
         }
     });
     let problem = pool.problem.clone().or(obstacle);
+    let noted = pool.data_move(kind).filter(|noted| noted.is(RUNNING));
     Job {
         drives: pool.drives.iter().filter(|drive| is_cause(kind, drive)).map(named).collect(),
         done_percent: progress.done_percent,
+        done_bytes: noted.map(|noted| noted.moved_bytes),
+        started_at: noted.and_then(|noted| noted.started_at.clone()),
         left_bytes: Some(progress.left_bytes),
         eta_seconds: progress.eta_seconds,
         can_stop: kind != JobKind::Rebuild,
         problem: problem.clone(),
         ..job(pool, kind, if problem.is_some() { WAITING } else { RUNNING })
+    }
+}
+
+/// One that has ended.
+fn of_moved(pool: &Pool, moved: &DataMove) -> Job {
+    let took = moved.took_seconds.map(|took| format!(" in {}", Span(took))).unwrap_or_default();
+    let result = match moved.moved_bytes {
+        0 => "nothing was moved".to_owned(),
+        bytes => format!("{} were written to other drives{took}", ByteSize(bytes)),
+    };
+    Job {
+        drives: moved.drives.clone(),
+        states: moved.states.clone(),
+        done_percent: moved.done_percent,
+        done_bytes: Some(moved.moved_bytes),
+        started_at: moved.started_at.clone(),
+        finished_at: moved.finished_at.clone(),
+        problem: moved.problem.clone(),
+        result: Some(result),
+        ..job(pool, moved.kind, FINISHED)
     }
 }
 
@@ -122,6 +154,7 @@ fn of_scrub(pool: &Pool, scrub: &Scrub) -> Job {
     Job {
         drives: scrub.drives.iter().map(|drive| drive.name.clone()).collect(),
         done_percent: scrub.done_percent,
+        done_bytes: Some(scrub.checked_bytes),
         left_bytes: scrub.left_bytes,
         eta_seconds: scrub.eta_seconds,
         started_at: Some(scrub.started_at.clone()),
@@ -140,6 +173,7 @@ fn of_trim(pool: &Pool, trim: &Trim) -> Job {
     let said: Vec<String> = refused.into_iter().chain(skipped).collect();
     Job {
         done_percent: trim.done_percent,
+        done_bytes: Some(trim.free_bytes - trim.left_bytes),
         left_bytes: Some(trim.left_bytes),
         eta_seconds: trim.eta_seconds,
         started_at: Some(trim.started_at.clone()),
@@ -188,6 +222,7 @@ fn of_erase(drives: &[&DriveErase]) -> Option<Job> {
         id: format!("{}/{}", pool.uuid, JobKind::Erase.word()),
         drives: drives.iter().map(|drive| drive.spec.clone()).collect(),
         done_percent: (percent * 10.0).floor() / 10.0,
+        done_bytes: Some(done),
         left_bytes: (state == RUNNING).then(|| all.saturating_sub(done)),
         problem: (!problems.is_empty()).then(|| problems.join("; ")),
         ..job(&pool, JobKind::Erase, state)

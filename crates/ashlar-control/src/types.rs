@@ -16,6 +16,7 @@ mod hosts;
 mod importable;
 mod iostat;
 mod jobs;
+mod moves;
 mod plans;
 mod pool_parts;
 mod pools;
@@ -44,6 +45,7 @@ pub use iostat::{
     LatencyFigures, SizedLatency,
 };
 pub use jobs::{Job, JobKind};
+pub use moves::DataMove;
 pub use plans::{DrivePlan, PlanDrive, PoolPlan};
 pub use pool_parts::{
     AfterLoss, Obstacle, PoolCounters, PoolJobs, PoolSettings, PoolSpace, Progress,

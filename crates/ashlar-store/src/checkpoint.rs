@@ -412,6 +412,8 @@ impl<W: World> Pool<W> {
         segments.release(window.retired);
         drop(segments);
         self.free_chunks_settled();
+        // Before what was counted is forgotten.
+        self.note_moves();
         if self.unreleased().is_empty() {
             self.rebuild_ended();
         }

@@ -12,6 +12,7 @@
 pub(crate) mod audit;
 pub(crate) mod collect;
 pub(crate) mod merge;
+pub(crate) mod moves;
 pub(crate) mod progress;
 pub(crate) mod purge;
 pub(crate) mod rebalance;
@@ -29,6 +30,7 @@ use std::collections::BTreeSet;
 
 use ashlar_block::VolumeId;
 use collect::worth::Worth;
+use moves::Moves;
 use purge::Purge;
 use rebalance::Rebalance;
 use rebuild::Rebuild;
@@ -53,6 +55,8 @@ pub(crate) struct Jobs {
     pub rebalance: Rebalance,
     pub recompression: Recompression,
     pub relocation: Relocation,
+    /// What those have come to that move data.
+    pub moves: Moves,
     pub scrub: Scrub,
     pub trim: Trim,
     pub verify: Verify,

@@ -40,6 +40,7 @@ pub use base::options::{Holder, Learning, OVER_PROVISIONING_PERCENT_MIN, Options
 #[cfg(feature = "invented")]
 pub use invented::Invented;
 pub use jobs::audit::Audit;
+pub use jobs::moves::{MoveKind, MoveReport, MoveState};
 pub use jobs::progress::{Obstacle, Progress};
 pub use jobs::scrub::{ScrubReport, ScrubState};
 pub use jobs::trim::{TrimError, TrimReport};

@@ -191,6 +191,7 @@ impl<W: World> Pool<W> {
         self.spread_root(behind).await;
         self.load_table(table).await?;
         self.load_catalog(&root).await?;
+        self.resume_moves();
         self.load_shards(&root).await?;
         *self.checkpoint.empty_at_start.borrow_mut() =
             self.space.segments.borrow().reclaimable(root.replay_floor);

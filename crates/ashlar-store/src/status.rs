@@ -12,6 +12,7 @@ use ashlar_raid::{Failure, Level, Member};
 
 use crate::base::activity::Activity;
 use crate::base::counters::Counters;
+use crate::jobs::moves::MoveReport;
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
 use crate::jobs::trim::TrimReport;
@@ -103,6 +104,9 @@ pub struct PoolStatus {
     pub rebuild: Option<Progress>,
     /// How far it is that what lives is spread over all drives, if somebody has asked for that.
     pub rebalance: Option<Progress>,
+    /// Of rebuild, evacuation and rebalance the one that goes on, or else the last one since the
+    /// pool was opened.
+    pub moves: Vec<MoveReport>,
     /// The scrub that is under way, or else the last one.
     pub scrub: Option<ScrubReport>,
     /// The trim that goes on, or else the last one since the pool was opened.
@@ -175,6 +179,7 @@ impl<W: World> Pool<W> {
             unclean_starts: root.unclean_starts,
             rebuild: self.rebuild_progress(),
             rebalance: self.rebalance_progress(),
+            moves: self.move_reports(),
             scrub: self.scrub_report(),
             trim: self.trim_report(),
             verify: self.verify_report(),
@@ -225,7 +230,7 @@ impl<W: World> Pool<W> {
         }
     }
 
-    fn rebuild_progress(&self) -> Option<Progress> {
+    pub(crate) fn rebuild_progress(&self) -> Option<Progress> {
         let unreleased = self.unreleased();
         let segments = self.space.segments.borrow();
         let all = segments.summary().bytes_to_restore(&unreleased);

@@ -236,6 +236,50 @@ export interface components {
              */
             size_bytes: number;
         };
+        /** @description A rebuild, an evacuation or a rebalance: data is written to other drives than it was on. */
+        DataMove: {
+            /**
+             * Format: double
+             * @description Part that is done, or was when it ended.
+             */
+            done_percent: number;
+            /**
+             * @description The drives that were lost, or are to leave the pool: names within the pool. Empty: of a
+             *     rebalance.
+             */
+            drives: string[];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC; null while it goes on.
+             */
+            finished_at?: string | null;
+            /** @description `rebuild`, `evacuation` or `rebalance`. */
+            kind: components["schemas"]["JobKind"];
+            /**
+             * Format: int64
+             * @description Bytes of columns that were written meanwhile. What a rebuild and an evacuation write at the
+             *     same time counts for both.
+             */
+            moved_bytes: number;
+            /** @description Why it has failed. Null: it has not. */
+            problem?: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC. Null: before the pool was opened.
+             */
+            started_at?: string | null;
+            /**
+             * @description One of `running`, `finished`, `stopped` (what was not moved stays where it is) and `failed`
+             *     (see `problem`).
+             */
+            states: string[];
+            /**
+             * Format: int64
+             * @description Seconds from its beginning to its end. Null: it goes on, or began before the pool was
+             *     opened.
+             */
+            took_seconds?: number | null;
+        };
         /** @description A change that somebody has asked for, and what came of it. */
         Deed: {
             /** @description Where they come from, if that is another machine. */
@@ -797,6 +841,11 @@ export interface components {
             /** @description It may be stopped now. */
             can_stop: boolean;
             /**
+             * Format: int64
+             * @description What it has moved, read, told drives of or erased so far. Null: it counts no bytes.
+             */
+            done_bytes?: number | null;
+            /**
              * Format: double
              * @description Part that is done.
              */
@@ -838,7 +887,7 @@ export interface components {
             result?: string | null;
             /**
              * Format: date-time
-             * @description RFC 3339, UTC. Null: it goes on since before this daemon.
+             * @description RFC 3339, UTC. Null: it began before the pool was opened, or nobody knows.
              */
             started_at?: string | null;
             /** @description One of `running`, `waiting` (`problem` says for what), `finished`, `stopped`, and `failed`. */
@@ -1201,6 +1250,11 @@ export interface components {
         };
         /** @description What is done in the background of a pool. */
         PoolJobs: {
+            /**
+             * @description Of rebuild, evacuation and rebalance the one that goes on, or else the last one since the
+             *     pool was opened: at most one of each.
+             */
+            moves: components["schemas"]["DataMove"][];
             rebalance?: components["schemas"]["Progress"] | null;
             rebuild?: components["schemas"]["Progress"] | null;
             scrub?: components["schemas"]["Scrub"] | null;

@@ -159,10 +159,11 @@ kinds! {
         "What lives on a drive that is to be removed goes to others.";
     EvacuationProgress "evacuation_progress" Pool [Info] "Another tenth of an evacuation is done.";
     EvacuationEnded "evacuation_ended" Pool [Info]
-        "Nothing lives any more on a drive that is to be removed.";
+        "Nothing lives any more on a drive that is to be removed, or it stays: the message says which.";
     RebalanceBegan "rebalance_began" Pool [Info] "What lives is being spread over all drives.";
     RebalanceProgress "rebalance_progress" Pool [Info] "Another tenth of a rebalance is done.";
-    RebalanceEnded "rebalance_ended" Pool [Info] "What lives is spread over all drives.";
+    RebalanceEnded "rebalance_ended" Pool [Info]
+        "What lives is spread over all drives, or somebody has stopped that: the message says which.";
     ScrubFinished "scrub_finished" Pool [Info, Warning, Error] "A scrub has come to its end.";
     TrimFinished "trim_finished" Pool [Info, Warning] "A trim has come to its end.";
     VerifyFinished "verify_finished" Pool [Info, Warning, Error]

@@ -38,6 +38,52 @@ fn what_is_moved_is_a_rebuild_of_what_was_lost_or_an_evacuation_that_may_be_stop
     assert!(leaving.can_stop && leaving.left_bytes == Some(3 << 30), "{leaving:?}");
 }
 
+fn moved(kind: JobKind, state: &str) -> DataMove {
+    DataMove {
+        kind,
+        states: vec![state.to_owned()],
+        drives: vec!["drive-1".to_owned()],
+        done_percent: 40.0,
+        started_at: Some("2026-01-01T00:00:00Z".to_owned()),
+        finished_at: (state != "running").then(|| "2026-01-01T00:02:05Z".to_owned()),
+        took_seconds: (state != "running").then_some(125),
+        moved_bytes: 3 << 30,
+        problem: (state == "failed").then(|| "drive 1 was lost".to_owned()),
+    }
+}
+
+#[test]
+fn what_was_moved_stays_a_job_that_says_how_it_ended_what_it_did_and_how_long_it_took() {
+    for state in ["finished", "stopped", "failed"] {
+        let moves = vec![moved(JobKind::Evacuation, state)];
+        let job = only(pool(&["online"], PoolJobs { moves, ..PoolJobs::default() }));
+        assert!(job.is(state) && !job.goes_on() && !job.can_stop, "{job:?}");
+        assert_eq!((&*job.id, job.done_bytes), ("tank/evacuation", Some(3 << 30)));
+        assert_eq!(job.result.as_deref(), Some("3GiB were written to other drives in 2m 5s"));
+        assert_eq!(job.problem.is_some(), state == "failed");
+        assert_eq!((job.drives.len(), job.finished_at.is_some()), (1, true));
+    }
+}
+
+#[test]
+fn a_move_that_goes_on_is_told_instead_of_the_last_one_of_its_kind_and_others_stay() {
+    let progress = Progress { done_percent: 25.0, left_bytes: 3 << 30, ..Progress::default() };
+    let of = |state| {
+        let moves = vec![moved(JobKind::Rebuild, state), moved(JobKind::Rebalance, "stopped")];
+        let jobs = PoolJobs { rebuild: Some(progress), moves, ..PoolJobs::default() };
+        let all = super::jobs(&[pool(&["degraded"], jobs)], &[]);
+        let ids: Vec<&str> = all.iter().map(|job| &*job.id).collect();
+        assert_eq!(ids, ["tank/rebalance", "tank/rebuild"]);
+        all[1].clone()
+    };
+    let begun = of("running");
+    assert!(begun.is("running") && begun.finished_at.is_none(), "{begun:?}");
+    assert_eq!((begun.done_bytes, begun.started_at.is_some()), (Some(3 << 30), true));
+    // What the pool notes may be that of the one before still.
+    let unknown = of("finished");
+    assert!(unknown.is("running") && unknown.started_at.is_none(), "{unknown:?}");
+}
+
 #[test]
 fn a_job_that_does_not_go_on_waits_and_says_for_what() {
     let stuck = Progress { obstacle: Some(Obstacle::NoRoom), ..Progress::default() };

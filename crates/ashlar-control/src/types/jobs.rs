@@ -22,11 +22,13 @@ pub struct Job {
     pub states: Vec<String>,
     /// Part that is done.
     pub done_percent: f64,
+    /// What it has moved, read, told drives of or erased so far. Null: it counts no bytes.
+    pub done_bytes: Option<u64>,
     /// What is left of it. Null: nobody knows, or nothing is.
     pub left_bytes: Option<u64>,
     /// Seconds until it is done. Null: nobody knows, or it is.
     pub eta_seconds: Option<u64>,
-    /// RFC 3339, UTC. Null: it goes on since before this daemon.
+    /// RFC 3339, UTC. Null: it began before the pool was opened, or nobody knows.
     #[schema(format = DateTime)]
     pub started_at: Option<String>,
     /// RFC 3339, UTC. Null: it goes on, or nobody knows.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Pool, Scrub, Trim, Verify};
+use super::{DataMove, JobKind, Pool, Scrub, Trim, Verify};
 
 impl Pool {
     /// A figure of its room. None: it is not open.
@@ -20,6 +20,11 @@ impl Pool {
     /// The rebalance that goes on, or waits.
     pub fn rebalance(&self) -> Option<Progress> {
         self.jobs.as_ref()?.rebalance
+    }
+
+    /// The move of data of that kind that goes on, or else the last one.
+    pub fn data_move(&self, kind: JobKind) -> Option<&DataMove> {
+        self.jobs.as_ref()?.moves.iter().find(|one| one.kind == kind)
     }
 
     /// The scrub that goes on, or else the last one.
@@ -141,6 +146,9 @@ pub struct PoolJobs {
     /// How far it is that what lives is spread over all drives; null if nobody has asked for that,
     /// or it is done.
     pub rebalance: Option<Progress>,
+    /// Of rebuild, evacuation and rebalance the one that goes on, or else the last one since the
+    /// pool was opened: at most one of each.
+    pub moves: Vec<DataMove>,
     /// The scrub that is under way, or else the last one; null if there was none.
     pub scrub: Option<Scrub>,
     /// The trim that goes on, or else the last one since the daemon was started; null if there was

@@ -29,6 +29,16 @@ pub struct Progress {
     pub obstacle: Option<Obstacle>,
 }
 
+impl Progress {
+    /// Part that is done, 0 to 1.
+    pub fn part_done(&self) -> f64 {
+        match self.bytes_left {
+            0 => 1.0,
+            left => self.bytes_done as f64 / (self.bytes_done + left) as f64,
+        }
+    }
+}
+
 /// Over how much of the last time the pace is measured: it changes with what a rebuild may have of
 /// the time.
 const PACE_WINDOW: Duration = Duration::from_secs(30);

@@ -24,6 +24,7 @@ use ashlar_format::table::{SegmentKind, SegmentState};
 
 use crate::jobs::collect::emptying::{InParts, Part};
 use crate::jobs::collect::{Collected, Rest};
+use crate::jobs::moves::MoveState;
 use crate::jobs::progress::{Done, Obstacle, Progress};
 use crate::jobs::relocate::{Lane, Purpose, Relocated};
 use crate::jobs::share::TimeShare;
@@ -87,6 +88,7 @@ impl<W: World> Pool<W> {
         self.admit_request(Request::Change)?;
         if !self.is_rebalancing() {
             self.jobs.rebalance.done.forget();
+            self.note_rebalance();
         }
         self.jobs.rebalance.stay.borrow_mut().clear();
         self.jobs.rebalance.renewals_left.set(RENEWALS);
@@ -110,11 +112,12 @@ impl<W: World> Pool<W> {
     pub async fn stop_rebalance(&self) -> Result<(), IoError> {
         self.halt.check()?;
         self.admit_request(Request::GivingBack)?;
-        self.end_rebalance();
+        self.end_rebalance(MoveState::Stopped);
         self.checkpoint_now().await
     }
 
-    fn end_rebalance(&self) {
+    fn end_rebalance(&self, state: MoveState) {
+        self.note_rebalance_end(state);
         self.catalog.borrow_mut().rebalance_below = None;
         self.jobs.rebalance.renewals_left.set(0);
         self.jobs.rebalance.survey.begin_anew();
@@ -329,7 +332,7 @@ impl<W: World> Pool<W> {
                 }
             }
             RebalanceTask::End => {
-                self.end_rebalance();
+                self.end_rebalance(MoveState::Done);
                 self.ordered_checkpoint().await;
             }
         }

@@ -192,6 +192,8 @@ impl<W: World> Pool<W> {
         let _adding = self.membership.adding.lock().await;
         self.halt.check()?;
         self.admit_request(Request::GivingBack)?;
+        // How far it has come is not to be seen any more afterwards.
+        self.note_moves();
         if !self.membership.leaving.borrow_mut().remove(&drive) {
             return Err(RemoveError::NotLeaving(drive));
         }

@@ -41,7 +41,7 @@ fn path_of(job: &str) -> anyhow::Result<String> {
     Ok(format!("/jobs/{}/{}", segment(pool)?, segment(kind)?))
 }
 
-/// Waits until it ends. One that is gone has ended: a rebuild that is done is none any more.
+/// Waits until it ends.
 async fn wait(client: &Client, path: &str, output: Output) -> anyhow::Result<()> {
     let bar = Bar::new();
     let mut last: Job = client.get(path).await?;
@@ -49,14 +49,14 @@ async fn wait(client: &Client, path: &str, output: Output) -> anyhow::Result<()>
         bar.next_look(Some(Shown::new(last.done_percent, ProgressText::from(&last)))).await;
         match client.get(path).await {
             Ok(job) => last = job,
-            Err(error) if is_gone(&error) => break,
+            Err(error) if is_gone(&error) => {
+                let why = "is gone before its end: its pool was closed, or has too few drives left";
+                return Err(error.context(format!("job '{}' {why}", last.id)));
+            }
             Err(error) => return Err(error),
         }
     }
     bar.end();
-    if last.goes_on() {
-        last = Job { states: vec!["finished".to_owned()], done_percent: 100.0, ..last };
-    }
     print(output, &last, tables::job)?;
     match &last.problem {
         Some(why) if last.is("failed") => bail!("job '{}' has failed: {why}", last.id),

@@ -22,6 +22,7 @@ use super::state::PoolState;
 pub mod activity;
 mod erase;
 mod health;
+mod moves;
 pub mod qos;
 mod room;
 mod scrub;
@@ -90,6 +91,7 @@ fn jobs(report: &PoolReport, remembered: Option<&PoolState>) -> PoolJobs {
     PoolJobs {
         rebuild: status.rebuild.as_ref().map(progress),
         rebalance: status.rebalance.as_ref().map(progress),
+        moves: status.moves.iter().map(moves::data_move).collect(),
         scrub: status.scrub.as_ref().map(|found| scrub::scrub(found, drives, remembered)),
         trim: status.trim.as_ref().map(|found| scrub::trim(found, drives)),
         verify: status.verify.as_ref().map(verify::verify),
@@ -121,11 +123,8 @@ fn seconds(remaining: Duration) -> u64 {
 }
 
 fn progress(progress: &ashlar_store::Progress) -> Progress {
-    let all = progress.bytes_done + progress.bytes_left;
-    let share =
-        if progress.bytes_left == 0 { 1.0 } else { progress.bytes_done as f64 / all as f64 };
     Progress {
-        done_percent: (share * 1000.0).floor() / 10.0,
+        done_percent: (progress.part_done() * 1000.0).floor() / 10.0,
         left_bytes: progress.bytes_left,
         eta_seconds: progress.remaining.map(seconds),
         obstacle: progress.obstacle.map(|obstacle| match obstacle {

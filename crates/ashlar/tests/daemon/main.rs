@@ -23,6 +23,7 @@ mod health;
 mod hosts;
 mod identity;
 mod iostat;
+mod jobs;
 mod labels;
 mod ledger;
 mod logging;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{AfterLoss, PoolJobs, PoolSpace, Progress};
+use crate::types::{AfterLoss, DataMove, JobKind, PoolJobs, PoolSpace, Progress};
 
 fn drive(name: &str, states: &[&str]) -> PoolDrive {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
@@ -134,6 +134,34 @@ fn progress_says_how_much_is_left_and_for_how_long() {
     });
     let message = "the rebuild of pool 'tank' is done to 50 %: 2GiB left, 40s to go".to_owned();
     assert_eq!(happened(&begun, &mut later), (message, Some(50), Some(2 << 30), Some(40)));
+}
+
+#[test]
+fn the_end_of_a_move_says_whether_it_is_done_was_stopped_or_has_failed() {
+    for (state, problem, expected) in [
+        ("finished", None, "has ended: 1GiB were moved"),
+        ("stopped", None, "was stopped: what was not moved stays"),
+        ("failed", Some("drive 1 was lost"), "has failed: drive 1 was lost"),
+    ] {
+        let mut begun = pool(&["online", "rebalancing"], &WELL, None);
+        jobs(&mut begun).rebalance = Some(at_percent(10.0));
+        happenings(&pool(&["online"], &WELL, None), &mut begun);
+        let mut ended = pool(&["online"], &WELL, None);
+        jobs(&mut ended).moves = vec![DataMove {
+            kind: JobKind::Rebalance,
+            states: vec![state.to_owned()],
+            drives: Vec::new(),
+            done_percent: 10.0,
+            started_at: None,
+            finished_at: None,
+            took_seconds: None,
+            moved_bytes: 1 << 30,
+            problem: problem.map(str::to_owned),
+        }];
+        let told = happenings(&begun, &mut ended);
+        let message = &told.first().expect("it has ended").message;
+        assert_eq!(*message, format!("the rebalance of pool 'tank' {expected}"));
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ fn scrub(state: &str) -> Job {
         drives: Vec::new(),
         states: vec![state.to_owned()],
         done_percent: 12.5,
+        done_bytes: None,
         left_bytes: Some(3 << 30),
         eta_seconds: Some(70),
         started_at: Some("2026-01-01T00:00:00Z".to_owned()),

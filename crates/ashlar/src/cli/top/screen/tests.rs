@@ -181,6 +181,7 @@ fn jobs_that_go_on_come_first() {
         drives: Vec::new(),
         states: vec![state.to_owned()],
         done_percent: 50.0,
+        done_bytes: None,
         left_bytes: Some(1 << 30),
         eta_seconds: None,
         started_at: None,
