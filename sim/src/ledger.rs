@@ -18,7 +18,7 @@ impl Run {
             let report = pool.status().verify.expect("one was begun");
             match report.state {
                 VerifyState::Running => self.world.sleep(Duration::from_millis(10)).await,
-                VerifyState::Proven | VerifyState::Failed(_) => break,
+                VerifyState::Proven | VerifyState::Failed(_) | VerifyState::Stopped => break,
                 VerifyState::Wrong => {
                     return Err(format!("the ledger is wrong: {:?}", report.wrong));
                 }

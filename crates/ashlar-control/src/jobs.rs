@@ -166,6 +166,11 @@ fn of_scrub(pool: &Pool, scrub: &Scrub) -> Job {
 }
 
 fn of_trim(pool: &Pool, trim: &Trim) -> Job {
+    let state = match () {
+        () if trim.is("running") => RUNNING,
+        () if trim.is("stopped") => STOPPED,
+        () => FINISHED,
+    };
     let refused =
         (trim.refusals > 0).then(|| format!("drives have refused {} times", trim.refusals));
     let skipped = (!trim.skipped_drives.is_empty())
@@ -174,12 +179,13 @@ fn of_trim(pool: &Pool, trim: &Trim) -> Job {
     Job {
         done_percent: trim.done_percent,
         done_bytes: Some(trim.free_bytes - trim.left_bytes),
-        left_bytes: Some(trim.left_bytes),
+        left_bytes: (state == RUNNING).then_some(trim.left_bytes),
         eta_seconds: trim.eta_seconds,
         started_at: Some(trim.started_at.clone()),
         finished_at: trim.finished_at.clone(),
         result: (!said.is_empty()).then(|| said.join("; ")),
-        ..job(pool, JobKind::Trim, if trim.is("running") { RUNNING } else { FINISHED })
+        can_stop: state == RUNNING,
+        ..job(pool, JobKind::Trim, state)
     }
 }
 
@@ -190,6 +196,7 @@ fn of_verify(pool: &Pool, verify: &Verify) -> Job {
     };
     let (state, result) = match () {
         () if verify.is("running") => (RUNNING, None),
+        () if verify.is("stopped") => (STOPPED, None),
         () if verify.problem.is_some() => (FAILED, None),
         () => (FINISHED, Some(differs())),
     };
@@ -200,6 +207,7 @@ fn of_verify(pool: &Pool, verify: &Verify) -> Job {
         finished_at: verify.finished_at.clone(),
         problem: verify.problem.clone(),
         result,
+        can_stop: state == RUNNING,
         ..job(pool, JobKind::Verify, state)
     }
 }

@@ -125,9 +125,13 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     /// Takes the room of drives that have become larger.
     fn grow(&self, pool: String) -> Answer<'_, Pool>;
     /// Begins to tell drives of all space that is free, unless that goes on.
-    fn trim(&self, pool: String) -> Answer<'_, Pool>;
-    /// Begins to prove the ledger of a pool.
-    fn verify(&self, pool: String) -> Answer<'_, Pool>;
+    fn start_trim(&self, pool: String) -> Answer<'_, Pool>;
+    /// Stops that, if it goes on.
+    fn stop_trim(&self, pool: String) -> Answer<'_, Pool>;
+    /// Begins to prove the ledger of a pool, unless that goes on.
+    fn start_verify(&self, pool: String) -> Answer<'_, Pool>;
+    /// Stops that, if it goes on.
+    fn stop_verify(&self, pool: String) -> Answer<'_, Pool>;
     /// What goes on in pools, volumes and drives.
     fn iostat(&self, scope: IoScope) -> Answer<'_, IoStat>;
     /// How long commands for a volume took.

@@ -76,8 +76,8 @@ asked_of_the_node! {
     ) -> Result<PoolRecord, NodeError>;
     fn set_pool(pool: &'a str, change: SettingsChange) -> Result<PoolReport, NodeError>;
     fn scrub(pool: &'a str, order: Order) -> Result<PoolReport, NodeError>;
-    fn trim(pool: &'a str) -> Result<PoolReport, NodeError>;
-    fn verify(pool: &'a str) -> Result<PoolReport, NodeError>;
+    fn trim(pool: &'a str, order: Order) -> Result<PoolReport, NodeError>;
+    fn verify(pool: &'a str, order: Order) -> Result<PoolReport, NodeError>;
     fn grow(pool: &'a str) -> Result<PoolReport, NodeError>;
     fn rebalance(pool: &'a str, order: Order) -> Result<PoolReport, NodeError>;
     fn set_capacity(

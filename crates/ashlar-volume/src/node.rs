@@ -282,23 +282,23 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         self.report(&at.uuid.to_string()).await
     }
 
-    /// Begins to tell the drives of a pool of all space that is free, unless that goes on.
+    /// Begins to tell the drives of a pool of all space that is free, or stops that.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn trim(&self, pool: &str) -> Result<PoolReport, NodeError> {
+    pub async fn trim(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, |home, uuid| async move { home.trim(uuid).await }).await?;
+        self.at_pool(at, move |home, uuid| async move { home.trim(uuid, order).await }).await?;
         self.report(&at.uuid.to_string()).await
     }
 
-    /// Begins to prove the ledger of a pool, unless that goes on.
+    /// Begins to prove the ledger of a pool, or stops that.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn verify(&self, pool: &str) -> Result<PoolReport, NodeError> {
+    pub async fn verify(&self, pool: &str, order: Order) -> Result<PoolReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, |home, uuid| async move { home.verify(uuid).await }).await?;
+        self.at_pool(at, move |home, uuid| async move { home.verify(uuid, order).await }).await?;
         self.report(&at.uuid.to_string()).await
     }
 

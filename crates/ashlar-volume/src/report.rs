@@ -124,7 +124,7 @@ pub(crate) fn read_only(status: &PoolStatus) -> Option<String> {
     (online < needed).then(why)
 }
 
-/// What is wanted of a pool's scrubs, or rebalances.
+/// What is wanted of a pool's scrubs, rebalances, trims or proofs of the ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// One that begins now, unless one is under way.

@@ -1993,7 +1993,7 @@ export interface components {
              * @description RFC 3339, UTC.
              */
             started_at: string;
-            /** @description One of `running` and `finished`. */
+            /** @description One of `running`, `finished` and `stopped`. */
             states: string[];
         };
         /** @description A figure of a pool, as the ledger and the walk have it at the same moment. */
@@ -2050,8 +2050,8 @@ export interface components {
              */
             started_at: string;
             /**
-             * @description One of `running`, `proven` (each figure is what is there), `wrong` and `failed` (it could
-             *     not be done: see `problem`).
+             * @description One of `running`, `proven` (each figure is what is there), `wrong`, `stopped` (nothing was
+             *     compared) and `failed` (it could not be done: see `problem`).
              */
             states: string[];
             /**

@@ -136,6 +136,23 @@ fn a_proof_that_finds_a_difference_is_finished_and_one_that_cannot_be_done_has_f
 }
 
 #[test]
+fn a_trim_and_a_proof_may_be_stopped_while_they_go_on_and_say_that_they_were() {
+    for state in ["running", "stopped"] {
+        let states = || vec![state.to_owned()];
+        let trim = Trim { states: states(), free_bytes: 8, left_bytes: 6, ..Trim::default() };
+        let verify = Verify { states: states(), ..Verify::default() };
+        let of = PoolJobs { trim: Some(trim), verify: Some(verify), ..PoolJobs::default() };
+        let all = jobs(&[pool(&["online"], of)], &[]);
+        assert_eq!(all.len(), 2);
+        for job in all {
+            assert_eq!((job.is(state), job.can_stop), (true, state == "running"), "{job:?}");
+            let told = (job.kind == JobKind::Trim).then_some(2);
+            assert_eq!((job.done_bytes, job.result.as_deref()), (told, None), "{job:?}");
+        }
+    }
+}
+
+#[test]
 fn the_drives_of_a_pool_are_erased_by_one_job_and_that_fails_with_any_of_them() {
     let erase = |spec: &str, state: &str, done_bytes| DriveErase {
         spec: spec.to_owned(),

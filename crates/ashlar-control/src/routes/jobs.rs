@@ -29,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
             .fails(&[NoSuchJob, Stopping]),
         Route::delete("/jobs/{pool}/{kind}", "stop_job", stop)
             .changes(Role::Operator, "job stop")
-            .text("Stops a job that goes on, and answers it as it is then. What it has done stays done. One that has ended stays as it is.")
+            .text("Stops a job that goes on, and answers it as it is then. What it has done stays done. One that has ended stays as it is. A rebuild and an erase cannot be stopped.")
             .answers::<Job>("The job as it was when it was stopped.")
             .fails(&[CannotStop, NoSuchJob, Stopping])
             .fails(OPEN_POOL)
@@ -69,12 +69,13 @@ async fn stop(State(node): Node, Path((pool, kind)): Path<(String, String)>) -> 
     match job.kind {
         JobKind::Scrub => drop(node.stop_scrub(job.pool_uuid.clone()).await?),
         JobKind::Rebalance => drop(node.stop_rebalance(job.pool_uuid.clone()).await?),
+        JobKind::Trim => drop(node.stop_trim(job.pool_uuid.clone()).await?),
+        JobKind::Verify => drop(node.stop_verify(job.pool_uuid.clone()).await?),
         JobKind::Evacuation => keep_drives(&*node, &job).await?,
-        JobKind::Rebuild | JobKind::Trim | JobKind::Verify | JobKind::Erase => {
-            return Err(cannot_stop(&job));
-        }
+        JobKind::Rebuild => return Err(cannot_stop_rebuild(&job)),
+        JobKind::Erase => return Err(cannot_stop_erase(&job)),
     }
-    // One that is stopped may be gone: nothing is known of a rebalance that nobody wants.
+    // It may be gone, with its pool.
     let after = find(&*node, &pool, &kind).await.ok();
     let stopped = Job { states: vec!["stopped".to_owned()], can_stop: false, ..job };
     Ok(Json(after.filter(|after| !after.goes_on()).unwrap_or(stopped)))
@@ -89,16 +90,21 @@ async fn keep_drives(node: &dyn NodeApi, job: &Job) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn cannot_stop(job: &Job) -> ApiError {
+fn cannot_stop_rebuild(job: &Job) -> ApiError {
+    let why = "data would stay without redundancy";
+    let pool = &job.pool;
+    let hint = format!("`ashlar pool set {pool} recon-prio=1` lets it take the least of the time");
+    cannot_stop(job, why, &hint)
+}
+
+fn cannot_stop_erase(job: &Job) -> ApiError {
+    // Who destroys a pool securely relies on it that nothing can be read afterwards.
+    let why = "its drives are erased in part, hold no pool any more, and might be read";
+    cannot_stop(job, why, "wait until it is done")
+}
+
+fn cannot_stop(job: &Job, why: &str, hint: &str) -> ApiError {
     let (kind, pool) = (job.kind.word(), &job.pool);
-    let (why, hint) = match job.kind {
-        JobKind::Rebuild => (
-            "data would stay without redundancy",
-            "`ashlar pool set recon-prio=1` lets it take the least of the time",
-        ),
-        JobKind::Erase => ("its drives are erased in part already", "wait until it is done"),
-        _ => ("it takes from hosts what they leave", "wait until it is done"),
-    };
     ApiError::new(CannotStop, format!("the {kind} of pool '{pool}' cannot be stopped: {why}"))
         .with_hint(hint)
 }

@@ -14,7 +14,7 @@ use crate::query::Query;
 use crate::types::{DriveErase, Pool};
 
 pub(super) fn routes() -> Vec<Route> {
-    stoppable().into_iter().chain(others()).collect()
+    stoppable().into_iter().chain(until_restart()).chain(erased()).collect()
 }
 
 fn stoppable() -> [Route; 4] {
@@ -42,19 +42,35 @@ fn stoppable() -> [Route; 4] {
     ]
 }
 
-fn others() -> [Route; 4] {
+/// What nobody remembers over a restart.
+fn until_restart() -> [Route; 4] {
     [
-        Route::post("/pools/{pool}/trim", "start_trim", trim)
+        Route::post("/pools/{pool}/trim", "start_trim", start_trim)
             .changes(Role::Operator, "pool trim")
             .text("Begins to tell the drives of all space that is free, unless that goes on. The pool's `jobs.trim` tells how far it is. An error if none of them can be told. Who restarts the daemon has to ask again.")
             .answers::<Pool>("The pool, with its trim.")
             .fails(OPEN_POOL)
             .fails(&[NoDriveDiscards]),
-        Route::post("/pools/{pool}/verify", "start_verify", verify)
+        Route::delete("/pools/{pool}/trim", "stop_trim", stop_trim)
+            .changes(Role::Operator, "pool trim --stop")
+            .text("Stops the trim that is under way, if one is. Drives are told as ever of what is freed.")
+            .answers::<Pool>("The pool, with its trim.")
+            .fails(OPEN_POOL),
+        Route::post("/pools/{pool}/verify", "start_verify", start_verify)
             .changes(Role::Operator, "pool verify")
             .text("Begins to prove the ledger, unless that goes on. Ashlar walks over all that the maps name, counts it anew and compares, while hosts go on. The pool's `jobs.verify` tells how far it is, and what it has found. Who restarts the daemon has to ask again.")
             .answers::<Pool>("The pool, with its proof.")
             .fails(OPEN_POOL),
+        Route::delete("/pools/{pool}/verify", "stop_verify", stop_verify)
+            .changes(Role::Operator, "pool verify --stop")
+            .text("Stops the proof of the ledger that is under way, if one is. It has compared nothing then.")
+            .answers::<Pool>("The pool, with its proof.")
+            .fails(OPEN_POOL),
+    ]
+}
+
+fn erased() -> [Route; 2] {
+    [
         Route::post("/pools/{pool}/erase", "destroy_and_erase_pool", destroy_and_erase_pool)
             .changes(Role::Admin, "pool destroy --secure")
             .text("Closes a pool, takes its label off its drives, and begins to erase the drives. `/erases` tells how far that is.")
@@ -85,12 +101,20 @@ async fn stop_rebalance(State(node): Node, Path(pool): Path<String>) -> Answer<P
     node.stop_rebalance(pool).await.map(Json)
 }
 
-async fn trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.trim(pool).await.map(Json)
+async fn start_trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.start_trim(pool).await.map(Json)
 }
 
-async fn verify(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
-    node.verify(pool).await.map(Json)
+async fn stop_trim(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.stop_trim(pool).await.map(Json)
+}
+
+async fn start_verify(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.start_verify(pool).await.map(Json)
+}
+
+async fn stop_verify(State(node): Node, Path(pool): Path<String>) -> Answer<Pool> {
+    node.stop_verify(pool).await.map(Json)
 }
 
 async fn destroy_and_erase_pool(

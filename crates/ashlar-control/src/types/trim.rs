@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// A trim: drives are told of all space that is free.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Trim {
-    /// One of `running` and `finished`.
+    /// One of `running`, `finished` and `stopped`.
     pub states: Vec<String>,
     /// Part that is done.
     pub done_percent: f64,

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 /// compares, while hosts go on.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Verify {
-    /// One of `running`, `proven` (each figure is what is there), `wrong` and `failed` (it could
-    /// not be done: see `problem`).
+    /// One of `running`, `proven` (each figure is what is there), `wrong`, `stopped` (nothing was
+    /// compared) and `failed` (it could not be done: see `problem`).
     pub states: Vec<String>,
     /// Part that is done.
     pub done_percent: f64,

@@ -256,7 +256,7 @@ fn of_forecast(
 
 /// A proof of the ledger that has come to its end since.
 fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
-    let verify = now.verify().filter(|verify| verify.finished_at.is_some())?;
+    let verify = now.verify().filter(|it| it.finished_at.is_some() && !it.is("stopped"))?;
     let is_new = before.is_none_or(|before| before.finished_at != verify.finished_at);
     let (severity, how) = match (&verify.problem, verify.differences.len()) {
         (Some(why), _) => (Severity::Warning, format!("could not be proved: {why}")),
@@ -272,7 +272,7 @@ fn of_verify(before: Option<&Verify>, now: &Pool) -> Option<Happening> {
 
 /// A trim that has come to its end since.
 fn of_trim(before: Option<&Trim>, now: &Pool) -> Option<Happening> {
-    let trim = now.trim().filter(|trim| trim.finished_at.is_some())?;
+    let trim = now.trim().filter(|it| it.finished_at.is_some() && !it.is("stopped"))?;
     let is_new = before.is_none_or(|before| before.finished_at != trim.finished_at);
     let severity = if trim.refusals > 0 { Severity::Warning } else { Severity::Info };
     let refused = match trim.refusals {

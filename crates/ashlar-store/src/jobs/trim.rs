@@ -54,6 +54,8 @@ pub struct TrimReport {
     pub started_at: u64,
     /// Unix seconds; none while it goes on.
     pub finished_at: Option<u64>,
+    /// Somebody has stopped it: of what is not done drives are not told.
+    pub is_stopped: bool,
     /// Bytes that were free when it began, on drives that can be told.
     pub bytes_total: u64,
     /// Of these, what drives have been told of, or what has been written since.
@@ -294,6 +296,7 @@ impl<W: World> Pool<W> {
         let report = TrimReport {
             started_at: self.world.unix_seconds(),
             finished_at: None,
+            is_stopped: false,
             bytes_total: chunks * self.identity.chunk_bytes(),
             bytes_done: 0,
             failed: 0,
@@ -304,6 +307,21 @@ impl<W: World> Pool<W> {
         self.jobs.trim.pass.replace(Some(Pass { report, begun: self.world.now(), drives }));
         self.jobs.trim.wake();
         Ok(())
+    }
+
+    /// Stops the trim that goes on, if one does. What a drive is being told of it is told to the
+    /// end; of what is freed drives are told as ever.
+    pub fn stop_trim(&self) {
+        let report = self.trim_report();
+        let Some((_, report)) = self.jobs.trim.pass.take().zip(report) else { return };
+        self.space.segments.borrow_mut().forget_trim();
+        // While it went on they were to be told of what became free, too.
+        self.autotrim_changed();
+        let (pool, bytes) = (&self.name(), report.bytes_done);
+        tracing::info!(pool, bytes, "trim: it was stopped");
+        let finished_at = Some(self.world.unix_seconds());
+        let report = TrimReport { finished_at, is_stopped: true, remaining: None, ..report };
+        self.jobs.trim.last.replace(Some(report));
     }
 
     /// Of what a trim has come to on its drives, those that it waits for no more.

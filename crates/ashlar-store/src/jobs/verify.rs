@@ -47,6 +47,8 @@ pub enum VerifyState {
     Proven,
     /// Some are not: see [`VerifyReport::wrong`].
     Wrong,
+    /// Somebody has stopped it: nothing was compared.
+    Stopped,
     /// It could not be done, and why.
     Failed(String),
 }
@@ -227,6 +229,16 @@ impl<W: World> Pool<W> {
         goes_on.then(|| self.jobs.verify.share.wait(self.world.now()))
     }
 
+    /// Stops the proof that goes on, if one does. A step of it that is on its way changes nothing
+    /// any more.
+    pub fn stop_verify(&self) {
+        let part_done = self.space.ledger.proof_goes_on_from().map_or(0.0, part_done);
+        self.space.ledger.end_proof();
+        self.end_verify(|report| {
+            (report.state, report.part_done) = (VerifyState::Stopped, part_done);
+        });
+    }
+
     /// It cannot go on.
     pub fn give_up_verify(&self, why: &str) {
         self.space.ledger.end_proof();
@@ -243,6 +255,7 @@ impl<W: World> Pool<W> {
             VerifyState::Wrong => {
                 tracing::error!(pool, wrong = ?report.wrong, "the ledger is wrong")
             }
+            VerifyState::Stopped => tracing::info!(pool, "the proof of the ledger was stopped"),
             _ => tracing::info!(pool, ?state, "the ledger has been compared with the maps"),
         }
         self.jobs.verify.last.replace(Some(report));
@@ -271,6 +284,9 @@ impl<W: World> Pool<W> {
     async fn verify_group(&self, at: NamedAt) -> Result<(), IoError> {
         let NamedAt { shard: id, group: from } = at;
         let _held = self.hold_group(id, from).await?;
+        if !self.proof_is_at(at) {
+            return Ok(());
+        }
         let next = self.with_shard(id, |shard| next_of(shard, from));
         let group = match next {
             Next::Group(group) => group,
@@ -282,7 +298,7 @@ impl<W: World> Pool<W> {
         let naming = self.named_by_runs(id, group).await?;
         self.with_shard(id, |shard| {
             // A host may have written something before it meanwhile: that is next, then.
-            if next_of(shard, from) != next {
+            if next_of(shard, from) != next || !self.proof_is_at(at) {
                 return;
             }
             let mut found = naming.found;
@@ -293,6 +309,12 @@ impl<W: World> Pool<W> {
             self.space.ledger.found(group.family, found, place_behind(id, group.next()));
         });
         Ok(())
+    }
+
+    /// Whether the walk goes on from there. Otherwise somebody has stopped it while this was looked
+    /// at, and may have begun another one, of which this is no part.
+    fn proof_is_at(&self, at: NamedAt) -> bool {
+        self.space.ledger.proof_goes_on_from() == Some(at)
     }
 
     /// What the runs of a group name, which is held: upkeep alone changes what pages they have.

@@ -17,6 +17,11 @@ impl<W: World> Store<W> {
         self.pool.start_trim()
     }
 
+    /// Stops that, if it goes on: drives are told of no more for it.
+    pub fn stop_trim(&self) {
+        self.pool.stop_trim();
+    }
+
     /// Begins to prove the ledger, unless that goes on already: [`crate::PoolStatus::verify`] tells
     /// how far it is, and what it has found. A start forgets it.
     ///
@@ -24,6 +29,11 @@ impl<W: World> Store<W> {
     /// When the pool takes no writes.
     pub fn start_verify(&self) -> Result<(), IoError> {
         self.pool.start_verify()
+    }
+
+    /// Stops that, if it goes on. The proof has compared nothing then.
+    pub fn stop_verify(&self) {
+        self.pool.stop_verify();
     }
 
     /// Takes the room of drives that have become larger into the pool. It is there when this

@@ -6,22 +6,33 @@ use ashlar_store::WantedCapacity;
 use super::ReactorPools;
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
+use crate::report::Order;
 
 impl<B: DriveProvider> ReactorPools<B> {
-    /// Begins to tell the drives of a pool of all space that is free, unless that goes on.
+    /// Begins to tell the drives of a pool of all space that is free, or stops that.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn trim(&self, uuid: PoolUuid) -> Result<(), NodeError> {
-        Ok(self.pool(uuid)?.store.start_trim()?)
+    pub async fn trim(&self, uuid: PoolUuid, order: Order) -> Result<(), NodeError> {
+        let store = &self.pool(uuid)?.store;
+        match order {
+            Order::Start => store.start_trim()?,
+            Order::Stop => store.stop_trim(),
+        }
+        Ok(())
     }
 
-    /// Begins to prove the ledger of a pool, unless that goes on.
+    /// Begins to prove the ledger of a pool, or stops that.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn verify(&self, uuid: PoolUuid) -> Result<(), NodeError> {
-        Ok(self.pool(uuid)?.store.start_verify()?)
+    pub async fn verify(&self, uuid: PoolUuid, order: Order) -> Result<(), NodeError> {
+        let store = &self.pool(uuid)?.store;
+        match order {
+            Order::Start => store.start_verify()?,
+            Order::Stop => store.stop_verify(),
+        }
+        Ok(())
     }
 
     /// Takes the room of drives that have become larger into a pool.

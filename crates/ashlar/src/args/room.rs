@@ -43,6 +43,7 @@ watch a pool.")]
     #[command(after_help = "Examples:
   ashlar pool verify tank
   ashlar pool verify tank --wait
+  ashlar pool verify tank --stop
 It reads all maps and no data, with a quarter of the time. With --wait it fails
 if a figure differs. The proof goes on in the daemon, until the daemon ends;
 ashlar pool show tells how far it is.")]
@@ -52,6 +53,9 @@ ashlar pool show tells how far it is.")]
         /// Wait until it is done
         #[arg(long)]
         wait: bool,
+        /// Stop the proof that is under way: nothing is compared
+        #[arg(long, conflicts_with = "wait")]
+        stop: bool,
     },
     /// Release a full pool's reserve, so that file systems can be repaired
     #[command(
@@ -80,6 +84,7 @@ capacity rises at once, and no host is interrupted. A pool never gets smaller.")
     #[command(after_help = "Examples:
   ashlar pool trim tank
   ashlar pool trim tank --wait
+  ashlar pool trim tank --stop
 Ashlar tells drives of space that becomes free while the pool is open, unless
 autotrim is off (ashlar pool set); this is for space that was free before. The
 trim goes on in the daemon, until the daemon ends.")]
@@ -89,6 +94,9 @@ trim goes on in the daemon, until the daemon ends.")]
         /// Wait until all drives have been told
         #[arg(long)]
         wait: bool,
+        /// Stop the trim that is under way
+        #[arg(long, conflicts_with = "wait")]
+        stop: bool,
     },
 }
 

@@ -1,6 +1,6 @@
 //! `ashlar pool trim`.
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ashlar_block::ByteSize;
 use ashlar_control::ProgressText;
 use ashlar_control::types::{Pool, Trim};
@@ -11,11 +11,14 @@ use super::progress::{self, Shown};
 /// Returns the pool at `path` once the trim that goes on has ended.
 ///
 /// # Errors
-/// When the pool takes no writes any more or is not open, or the daemon was restarted, which has
-/// ended it.
+/// When somebody has stopped it, or the pool takes no writes any more or is not open, or the daemon
+/// was restarted, which has ended it.
 pub async fn wait(client: &Client, path: &str) -> anyhow::Result<Pool> {
     let shown = |pool: &Pool| Ok(pool.trim().map(|trim| Shown::new(trim.done_percent, trim)));
-    progress::wait(client, path, "trim", is_ended, shown).await
+    let pool = progress::wait(client, path, "trim", is_ended, shown).await?;
+    let is_stopped = pool.trim().is_some_and(|trim| trim.is("stopped"));
+    ensure!(!is_stopped, "the trim of pool '{}' was stopped", pool.name);
+    Ok(pool)
 }
 
 fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
@@ -40,11 +43,15 @@ pub fn said(pool: &Pool) -> String {
 /// The same without its name.
 pub fn trimmed(trim: &Trim) -> String {
     let free = ByteSize(trim.free_bytes);
-    let mut said = match trim.is("running") {
-        true => {
-            ProgressText::from(trim).behind(format!("a trim is {:.1} % done", trim.done_percent))
+    let done = trim.done_percent;
+    let mut said = match () {
+        () if trim.is("running") => {
+            ProgressText::from(trim).behind(format!("a trim is {done:.1} % done"))
         }
-        false => format!("the drives know of {free} of free space"),
+        () if trim.is("stopped") => {
+            format!("a trim of {free} of free space was stopped at {done:.1} %")
+        }
+        () => format!("the drives know of {free} of free space"),
     };
     if trim.refusals > 0 {
         said += &format!("; drives have refused {} times, and the log says why", trim.refusals);

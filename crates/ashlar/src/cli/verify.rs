@@ -1,6 +1,6 @@
 //! `ashlar pool verify`.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use ashlar_control::ProgressText;
 use ashlar_control::types::{Pool, Verify};
 
@@ -32,9 +32,10 @@ fn is_ended(pool: &Pool) -> anyhow::Result<bool> {
 /// Fails where the proof could not be done, or something differs.
 ///
 /// # Errors
-/// What differs, or why it could not be done.
+/// What differs, why it could not be done, or that somebody has stopped it.
 pub fn check(pool: &Pool) -> anyhow::Result<()> {
     let Some(verify) = pool.verify() else { return Ok(()) };
+    ensure!(!verify.is("stopped"), "the proof of the ledger of pool '{}' was stopped", pool.name);
     if let Some(why) = &verify.problem {
         bail!("the ledger of pool '{}' could not be proved: {why}", pool.name);
     }
@@ -54,7 +55,7 @@ pub fn said(pool: &Pool) -> String {
     let Some(verify) = pool.verify() else {
         return format!("the ledger of pool '{}' was not proved since it was opened", pool.name);
     };
-    if verify.is("running") {
+    if verify.is("running") || verify.is("stopped") {
         return format!("pool '{}': {}", pool.name, in_short(verify));
     }
     let table = tables::verified(&verify.figures);
@@ -68,6 +69,9 @@ pub fn in_short(verify: &Verify) -> String {
         () if verify.is("running") => {
             let done = format!("a proof of the ledger is {:.1} % done", verify.done_percent);
             ProgressText::from(verify).behind(done)
+        }
+        () if verify.is("stopped") => {
+            format!("a proof of the ledger was stopped at {:.1} %", verify.done_percent)
         }
         () if verify.is("proven") => format!(
             "the ledger is what is there: {figures} figures, and those of {} volumes",

@@ -298,12 +298,20 @@ impl NodeApi for ServedNode {
         self.change(|node| async move { node.grow(pool).await })
     }
 
-    fn trim(&self, pool: String) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.trim(pool).await })
+    fn start_trim(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.trim(pool, Order::Start).await })
     }
 
-    fn verify(&self, pool: String) -> Answer<'_, Pool> {
-        self.change(|node| async move { node.verify(pool).await })
+    fn stop_trim(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.trim(pool, Order::Stop).await })
+    }
+
+    fn start_verify(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.verify(pool, Order::Start).await })
+    }
+
+    fn stop_verify(&self, pool: String) -> Answer<'_, Pool> {
+        self.change(|node| async move { node.verify(pool, Order::Stop).await })
     }
 
     fn set_capacity(&self, pool: String, request: SetCapacity) -> Answer<'_, Pool> {

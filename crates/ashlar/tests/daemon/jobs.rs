@@ -69,3 +69,45 @@ fn a_rebalance_that_was_stopped_says_so_until_the_next_one_begins() {
     Load::start(&place, volumes, 2).join();
     daemon.terminate();
 }
+
+#[test]
+fn a_trim_and_a_proof_are_stopped_on_demand_and_the_next_ones_come_to_their_end() {
+    let place = Place::by_hand();
+    let (daemon, _) = filled(&place, 79);
+    for kind in ["trim", "verify"] {
+        let job = format!("tank/{kind}");
+        for stop in [&["job", "stop", &job][..], &["pool", kind, "tank", "--stop"]] {
+            place.ok(&["pool", kind, "tank"]);
+            place.ok(stop);
+            // It may have come to its end before.
+            let ended = place.json(&["job", "show", &job]);
+            let state = ended["states"][0].as_str().expect("a state");
+            assert!(["stopped", "finished"].contains(&state), "{ended}");
+            assert!(ended["finished_at"].is_string() && ended["can_stop"] == false, "{ended}");
+            assert_eq!(place.json(&["job", "stop", &job]), ended, "what has ended stays as it is");
+        }
+        place.ok(&["pool", kind, "tank", "--wait"]);
+        ended(&place, &job, "finished");
+    }
+    daemon.terminate();
+}
+
+#[test]
+fn a_rebuild_is_not_stopped_and_says_why_and_what_may_be_done_instead() {
+    let place = Place::by_hand();
+    let (daemon, volumes) = filled(&place, 83);
+    // With a hundredth of the time it takes minutes.
+    place.ok(&["pool", "set", "tank", "recon-prio=1"]);
+    place.ok(&["drive", "fail", "tank/drive-1", "--yes"]);
+    place.wait_until("the rebuild has begun", |place| {
+        place.run(&["job", "show", "tank/rebuild"]).status.success()
+    });
+    let said = place.refused(&["job", "stop", "tank/rebuild"]);
+    assert!(said.contains("data would stay without redundancy"), "{said}");
+    assert!(said.contains("recon-prio=1"), "{said}");
+    place.ok(&["pool", "set", "tank", "recon-prio=100"]);
+    place.ok(&["pool", "rebuild", "tank", "--wait"]);
+    ended(&place, "tank/rebuild", "finished");
+    Load::start(&place, volumes, 2).join();
+    daemon.terminate();
+}

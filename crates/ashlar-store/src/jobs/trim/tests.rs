@@ -20,6 +20,15 @@ fn overwrite_with_checkpoints(pool: &Pool<StillWorld>) {
     }
 }
 
+/// Frees segments that nothing was written to.
+fn free_some(pool: &Pool<StillWorld>) {
+    let mut segments = pool.space.segments.borrow_mut();
+    let wanted = segments.usable_striped() as usize + 20;
+    let reserved =
+        segments.form_window(Shape::Striped, wanted, &pool.drives(), pool.writer.lsns.next());
+    reserved.into_iter().for_each(|id| drop(segments.free(id)));
+}
+
 #[test]
 fn a_discard_is_as_large_as_its_drive_can_do_in_a_step() {
     let quick = Duration::from_micros(50);
@@ -48,13 +57,7 @@ fn chunks_of_freed_segments_are_told_once_the_next_root_is_durable() {
         // What the start has freed.
         pool.space.segments.borrow_mut().is_told(&discard);
     }
-    {
-        let mut segments = pool.space.segments.borrow_mut();
-        let wanted = segments.usable_striped() as usize + 20;
-        let reserved =
-            segments.form_window(Shape::Striped, wanted, &pool.drives(), pool.writer.lsns.next());
-        reserved.into_iter().for_each(|id| drop(segments.free(id)));
-    }
+    free_some(&pool);
     assert_eq!(told(), None);
     at_once(pool.checkpoint(false)).unwrap();
     assert!(told().is_some());
@@ -88,6 +91,47 @@ fn a_pool_whose_setting_is_off_tells_only_what_a_trim_asks_for() {
     let report = pool.trim_report().unwrap();
     assert_eq!((report.bytes_done, report.finished_at), (report.bytes_total, Some(0)));
     assert_eq!(pool.counters.get().drives.bytes_discarded, report.bytes_total);
+}
+
+#[test]
+fn a_trim_that_is_stopped_tells_no_more_of_it_and_the_next_one_tells_of_all() {
+    let drives = two();
+    let pool = drives.open();
+    pool.catalog.borrow_mut().settings.autotrim = false;
+    pool.autotrim_changed();
+    pool.stop_trim();
+    assert_eq!(pool.trim_report(), None, "there was none to be stopped");
+    pool.start_trim().unwrap();
+    let total = pool.trim_report().unwrap().bytes_total;
+    let drive = pool.drives()[0];
+    let discard = pool.space.segments.borrow_mut().tell(drive, 8).unwrap();
+    // What becomes free meanwhile is told of, and not any more when it was stopped.
+    free_some(&pool);
+    at_once(pool.checkpoint(false)).unwrap();
+    let segments = || pool.space.segments.borrow();
+    assert!(segments().has_untold(drive), "of both");
+    pool.stop_trim();
+    assert!(!pool.drives().iter().any(|it| segments().has_untold(*it)));
+    pool.space.segments.borrow_mut().is_told(&discard);
+    pool.note_discard(&discard, Ok(()), Nanos(0), Nanos(MS));
+    pool.end_trim_if_done();
+    let report = pool.trim_report().unwrap();
+    assert!(report.is_stopped && report.finished_at.is_some(), "{report:?}");
+    assert!(report.bytes_done > 0 && report.bytes_done < total, "{report:?}");
+    pool.start_trim().unwrap();
+    let again = pool.trim_report().unwrap();
+    assert!(!again.is_stopped && again.bytes_total > 0 && again.bytes_done == 0, "{again:?}");
+}
+
+#[test]
+fn what_became_free_is_told_of_as_ever_when_a_trim_was_stopped() {
+    let drives = two();
+    let pool = drives.open();
+    pool.start_trim().unwrap();
+    free_some(&pool);
+    at_once(pool.checkpoint(false)).unwrap();
+    pool.stop_trim();
+    assert!(pool.space.segments.borrow().has_untold(pool.drives()[0]), "autotrim is on");
 }
 
 #[test]

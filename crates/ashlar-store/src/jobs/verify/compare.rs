@@ -10,7 +10,7 @@ use ashlar_format::ids::{Family, SHARD_COUNT, ShardId};
 use ashlar_format::location::{Location, SLOT_BYTES, SegmentId};
 use ashlar_format::table::{Occupancy, SegmentState};
 
-use super::{Pass, STEP, VerifyState};
+use super::{Pass, STEP, VerifyState, is_end};
 use crate::pool::Pool;
 use crate::space::ledger::Proof;
 use crate::space::segments::Segments;
@@ -158,8 +158,11 @@ impl<W: World> Pool<W> {
         loop {
             let is_over = {
                 let mut pass = self.jobs.verify.pass.borrow_mut();
-                // It may have been given up meanwhile.
+                // It may have been given up or stopped meanwhile, and another one been begun.
                 let Some(Pass { comparing, .. }) = pass.as_mut() else { return };
+                if !self.space.ledger.proof_goes_on_from().is_some_and(is_end) {
+                    return;
+                }
                 let next = self.compare_segments(comparing.next, &pages, &mut comparing.differing);
                 comparing.next = next.unwrap_or(comparing.next);
                 next.is_none()

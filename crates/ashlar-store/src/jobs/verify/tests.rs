@@ -96,3 +96,42 @@ fn one_that_goes_on_is_not_begun_again_and_the_next_counts_anew() {
     write_small_blocks(&pool, 0..10);
     assert_eq!(figure(&verified(&pool, |_| {}), "written"), (10 * 4096, 10 * 4096));
 }
+
+#[test]
+fn one_that_is_stopped_says_how_far_it_was_and_the_next_begins_anew() {
+    let pool = Drives::new(Level::RAID1, 3).open();
+    write_small_blocks(&pool, 0..100);
+    pool.stop_verify();
+    assert!(pool.verify_report().is_none(), "there was none to be stopped");
+    pool.start_verify().expect("it takes writes");
+    at_once(pool.verify_step());
+    pool.stop_verify();
+    let stopped = pool.verify_report().expect("one was begun");
+    assert_eq!((&stopped.state, stopped.compared.len()), (&VerifyState::Stopped, 0));
+    assert!(stopped.finished_at.is_some() && stopped.part_done < 1.0, "{stopped:?}");
+    assert!(!pool.verify_is_ready() && pool.space.ledger.proof_goes_on_from().is_none());
+    pool.stop_verify();
+    assert_eq!(pool.verify_report(), Some(stopped), "it has ended before");
+    assert_eq!(verified(&pool, |_| {}).state, VerifyState::Proven);
+}
+
+/// What it found was counted for the next one, which passed over what had not been counted.
+#[test]
+fn a_step_that_was_on_its_way_when_its_proof_was_stopped_is_no_part_of_the_next() {
+    let pool = Drives::new(Level::RAID1, 3).open();
+    write_small_blocks(&pool, 0..100);
+    pool.start_verify().expect("it takes writes");
+    let mut places = Vec::new();
+    while pool.space.ledger.proof_goes_on_from().is_some_and(|at| !is_end(at)) {
+        places.extend(pool.space.ledger.proof_goes_on_from());
+        at_once(pool.verify_step());
+    }
+    for at in places.into_iter().skip(1) {
+        pool.stop_verify();
+        pool.start_verify().expect("it takes writes");
+        at_once(pool.verify_group(at)).expect("good drives");
+        at_once(pool.compare_some());
+        assert_eq!(pool.space.ledger.proof_goes_on_from(), Some(FIRST));
+    }
+    assert_eq!(verified(&pool, |_| {}).state, VerifyState::Proven);
+}

@@ -233,6 +233,11 @@ impl FreeChunks {
     /// It is to be told of nothing at all.
     pub fn forget_all(&mut self) {
         self.forget_untold();
+        self.forget_trim();
+    }
+
+    /// It is to be told of nothing for a trim any more, but of what is freed as ever.
+    pub fn forget_trim(&mut self) {
         self.to_trim = Bits::none(self.to_trim.words.len() as u32 * u64::BITS);
     }
 

@@ -54,6 +54,11 @@ impl Segments {
         self.free_chunks.values_mut().for_each(FreeChunks::forget_untold);
     }
 
+    /// Drives are told of nothing for a trim any more.
+    pub fn forget_trim(&mut self) {
+        self.free_chunks.values_mut().for_each(FreeChunks::forget_trim);
+    }
+
     /// A drive is told of nothing any more.
     pub fn forget_all_untold_of(&mut self, drive: DriveId) {
         if let Some(free) = self.free_chunks.get_mut(&drive) {

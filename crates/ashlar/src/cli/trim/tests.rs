@@ -14,6 +14,8 @@ fn a_trim_that_goes_on_says_how_far_it_is() {
 #[test]
 fn one_that_has_ended_names_what_it_has_left_out_and_what_was_refused() {
     assert_eq!(trimmed(&trim("finished")), "the drives know of 8GiB of free space");
+    let stopped = Trim { done_percent: 25.0, ..trim("stopped") };
+    assert_eq!(trimmed(&stopped), "a trim of 8GiB of free space was stopped at 25.0 %");
     let trim = Trim { refusals: 2, skipped_drives: vec!["drive-1".to_owned()], ..trim("finished") };
     let said = trimmed(&trim);
     assert!(

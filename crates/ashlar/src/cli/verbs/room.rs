@@ -20,10 +20,14 @@ pub(super) async fn room(
             set_capacity(client, &pool, &capacity, force, output).await
         }
         RoomCommand::Capacity { pool, format } => capacity_of(client, &pool, format, output).await,
-        RoomCommand::Verify { pool, wait } => prove(client, &pool, wait, output).await,
+        RoomCommand::Verify { pool, wait, stop } => {
+            prove(client, &pool, (wait, stop), output).await
+        }
         RoomCommand::ReleaseReserve { pool } => release_reserve(client, &pool, output).await,
         RoomCommand::Grow { pool } => grow(client, &pool, output).await,
-        RoomCommand::Trim { pool, wait } => tell_drives(client, &pool, wait, output).await,
+        RoomCommand::Trim { pool, wait, stop } => {
+            tell_drives(client, &pool, (wait, stop), output).await
+        }
     }
 }
 
@@ -59,14 +63,19 @@ async fn grow(client: &Client, pool: &str, output: Output) -> anyhow::Result<()>
     print(output, &after, |after| done::grown(&before, after))
 }
 
+/// What begins a job, or stops it.
+fn method(stop: bool) -> Method {
+    if stop { Method::DELETE } else { Method::POST }
+}
+
 async fn tell_drives(
     client: &Client,
     pool: &str,
-    wait: bool,
+    (wait, stop): (bool, bool),
     output: Output,
 ) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
-    let pool: Pool = client.ask(Method::POST, &format!("{path}/trim")).await?;
+    let pool: Pool = client.ask(method(stop), &format!("{path}/trim")).await?;
     let pool = if wait { trim::wait(client, &path).await? } else { pool };
     print(output, &pool, trim::said)
 }
@@ -87,9 +96,14 @@ async fn capacity_of(
 }
 
 /// With `wait` it fails where a figure differs.
-async fn prove(client: &Client, pool: &str, wait: bool, output: Output) -> anyhow::Result<()> {
+async fn prove(
+    client: &Client,
+    pool: &str,
+    (wait, stop): (bool, bool),
+    output: Output,
+) -> anyhow::Result<()> {
     let path = path_of_pool(pool)?;
-    let pool: Pool = client.ask(Method::POST, &format!("{path}/verify")).await?;
+    let pool: Pool = client.ask(method(stop), &format!("{path}/verify")).await?;
     let pool = if wait { verify::wait(client, &path).await? } else { pool };
     print(output, &pool, verify::said)?;
     if wait { verify::check(&pool) } else { Ok(()) }

@@ -53,3 +53,12 @@ fn a_daemon_that_was_restarted_has_ended_the_proof() {
     let why = why.expect_err("nobody goes on").to_string();
     assert!(why.contains("`ashlar pool verify tank` begins a new one"), "{why}");
 }
+
+#[test]
+fn a_proof_that_was_stopped_has_proved_nothing() {
+    let stopped = Verify { states: vec!["stopped".to_owned()], ..Verify::default() };
+    let stopped = pool(Verify { done_percent: 12.5, ..stopped });
+    assert_eq!(said(&stopped), "pool 'tank': a proof of the ledger was stopped at 12.5 %");
+    let why = check(&stopped).expect_err("nothing is proved").to_string();
+    assert!(why.contains("was stopped"), "{why}");
+}

@@ -57,7 +57,11 @@ fn scrub_state(state: ScrubState) -> &'static str {
 
 /// A trim that goes on, or has ended.
 pub(super) fn trim(report: &TrimReport, drives: &[DriveReport]) -> Trim {
-    let state = if report.finished_at.is_some() { "finished" } else { "running" };
+    let state = match report.finished_at {
+        None => "running",
+        Some(_) if report.is_stopped => "stopped",
+        Some(_) => "finished",
+    };
     let part = match report.bytes_total {
         0 => 1.0,
         total => report.bytes_done as f64 / total as f64,

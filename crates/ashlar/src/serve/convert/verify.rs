@@ -11,6 +11,7 @@ pub(super) fn verify(report: &VerifyReport) -> Verify {
         VerifyState::Running => ("running", None),
         VerifyState::Proven => ("proven", None),
         VerifyState::Wrong => ("wrong", None),
+        VerifyState::Stopped => ("stopped", None),
         VerifyState::Failed(why) => ("failed", Some(why.clone())),
     };
     Verify {

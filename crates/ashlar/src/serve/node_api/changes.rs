@@ -432,15 +432,15 @@ impl Shared {
         Ok(self.pool(&report))
     }
 
-    pub(super) async fn trim(&self, pool: String) -> Result<Pool, ApiError> {
+    pub(super) async fn trim(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
-        let report = self.node.trim(&pool).await.map_err(api_error)?;
+        let report = self.node.trim(&pool, order).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
 
-    pub(super) async fn verify(&self, pool: String) -> Result<Pool, ApiError> {
+    pub(super) async fn verify(&self, pool: String, order: Order) -> Result<Pool, ApiError> {
         self.check_available(&pool).await?;
-        let report = self.node.verify(&pool).await.map_err(api_error)?;
+        let report = self.node.verify(&pool, order).await.map_err(api_error)?;
         Ok(self.pool(&report))
     }
 

@@ -26,6 +26,7 @@ fn a_trim_says_how_much_is_done_and_names_the_drives_that_it_leaves_out() {
     let of = |bytes_total, bytes_done, finished_at| TrimReport {
         started_at: 1000,
         finished_at,
+        is_stopped: false,
         bytes_total,
         bytes_done,
         failed: 0,
@@ -35,6 +36,8 @@ fn a_trim_says_how_much_is_done_and_names_the_drives_that_it_leaves_out() {
     let running = trim(&of(4096, 1024, None), &[]);
     assert!(running.is("running") && running.finished_at.is_none());
     assert_eq!((running.done_percent, running.left_bytes, running.free_bytes), (25.0, 3072, 4096));
+    let stopped = trim(&TrimReport { is_stopped: true, ..of(4096, 1024, Some(1001)) }, &[]);
+    assert!(stopped.is("stopped") && stopped.left_bytes == 3072, "{stopped:?}");
     let nothing = trim(&of(0, 0, Some(1001)), &[]);
     assert!(nothing.is("finished"));
     assert_eq!((nothing.done_percent, nothing.left_bytes), (100.0, 0));
