@@ -309,6 +309,13 @@ impl<E: Entry> Log<E> {
         self.recent().first().saturating_sub(1)
     }
 
+    /// How many of those in memory are wanted, whatever the limit.
+    pub fn count_recent(&self, wanted: &Wanted<E>) -> u64 {
+        let recent = self.recent();
+        let begin = recent.entries.partition_point(|entry| wanted.after >= Some(entry.seq()));
+        recent.entries.range(begin..).filter(|entry| wanted.has(entry)).count() as u64
+    }
+
     fn first_after(&self, seq: u64) -> Option<E> {
         let recent = self.recent();
         let at = recent.entries.partition_point(|entry| entry.seq() <= seq);

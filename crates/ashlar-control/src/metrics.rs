@@ -3,7 +3,8 @@
 //! 1. It is made of what the API answers anyway, at the moment somebody asks: between two scrapes
 //!    it costs nothing, and nothing of it is on the way of data.
 //! 2. How many series there are is bounded by what an operator has made: pools, volumes, drives,
-//!    threads; and by the hosts that are connected. Nothing that a host may choose makes more.
+//!    threads, receivers of events; and by the hosts that are connected. Nothing that a host may
+//!    choose makes more.
 //! 3. A name that has been given out does not change. Names and units are as Prometheus asks for
 //!    them: base units, `_total` for what only grows.
 //!
@@ -20,13 +21,14 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use serde::Serialize;
 
-use crate::types::{Host, IoStat, Job, ProcessFigures, Status};
+use crate::types::{Host, IoStat, Job, ProcessFigures, Receiver, Status};
 
 mod classic;
 mod drives;
 mod io;
 mod node;
 mod pools;
+mod receivers;
 mod volumes;
 
 #[cfg(test)]
@@ -39,6 +41,7 @@ pub(crate) struct Snapshot {
     pub iostat: IoStat,
     pub hosts: Vec<Host>,
     pub jobs: Vec<Job>,
+    pub receivers: Vec<Receiver>,
     pub process: ProcessFigures,
 }
 
@@ -61,6 +64,7 @@ impl Snapshot {
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         node::encode(self, &mut encoder)?;
+        receivers::encode(self, &mut encoder)?;
         pools::encode(self, &mut encoder)?;
         volumes::encode(self, &mut encoder)?;
         drives::encode(self, &mut encoder)
@@ -263,7 +267,7 @@ impl From<&Family> for MetricMeaning {
 
 /// Every metric that there is.
 pub fn metrics() -> Vec<MetricMeaning> {
-    let all = node::families().into_iter().chain(pools::families());
-    let all = all.chain(volumes::families()).chain(drives::families());
+    let all = node::families().into_iter().chain(receivers::families());
+    let all = all.chain(pools::families()).chain(volumes::families()).chain(drives::families());
     all.map(|family| MetricMeaning::from(&family)).collect()
 }

@@ -1628,6 +1628,11 @@ export interface components {
              *     least so many, as nobody knows how many there are in what cannot be read.
              */
             dropped_events: number;
+            /**
+             * Format: int64
+             * @description Times that it has not taken what was sent to it, since the daemon was started.
+             */
+            failed_attempts: number;
             /** @description `webhook` or `mail`. */
             kind: string;
             /** @description Only events of these kinds are sent; empty: of all. */
@@ -1636,6 +1641,17 @@ export interface components {
             name: string;
             /** @description Why the last attempt has failed, or what is wrong though it has not; null otherwise. */
             problem?: string | null;
+            /**
+             * Format: int64
+             * @description Events that are still to be sent to it: at least so many, as only those count that are in
+             *     the daemon's memory, the last 1024.
+             */
+            queued_events: number;
+            /**
+             * Format: int64
+             * @description Events that it has taken since the daemon was started, tests left out.
+             */
+            sent_events: number;
             /** @description Events that are at least as bad are sent. */
             severity: components["schemas"]["Severity"];
             /** @description `ready`, or `failing` since the last attempt. */

@@ -77,6 +77,18 @@ fn after(log: &EventLog, seq: u64) -> Vec<u64> {
 }
 
 #[test]
+fn what_is_wanted_of_the_memory_is_counted_whatever_the_limit() {
+    let log = log();
+    add(&log, 5);
+    assert_eq!(log.count_recent(&wanted(None, 1)), 5);
+    assert_eq!(log.count_recent(&wanted(Some(101), 1)), 3);
+    assert_eq!(log.count_recent(&wanted(Some(104), 1)), 0);
+    let even =
+        Wanted { filter: Arc::new(|it: &Event| it.seq.is_multiple_of(2)), ..wanted(Some(100), 1) };
+    assert_eq!(log.count_recent(&even), 2);
+}
+
+#[test]
 fn what_comes_after_a_number_is_listed() {
     let log = log();
     assert!(after(&log, 0).is_empty());

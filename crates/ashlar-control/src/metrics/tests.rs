@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::types::{
     Alert, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool, PoolCounters, PoolDrive, PoolJobs,
-    PoolSpace, Progress, Severity, ThreadFigures, Volume,
+    PoolSpace, Progress, Receiver, Severity, ThreadFigures, Volume,
 };
 
 fn counts() -> IoCounts {
@@ -49,6 +49,9 @@ fn snapshot() -> Snapshot {
         name: "v0".to_owned(),
         pool: "tank".to_owned(),
         reads: counts(),
+        waiting_operations: 2,
+        delayed_operations: 7,
+        delayed_seconds: 0.5,
         ..IoStatVolume::default()
     };
     let busy = IoStatDrive {
@@ -85,7 +88,16 @@ fn snapshot() -> Snapshot {
     let iostat = IoStat { volumes: vec![active], drives: vec![busy], ..IoStat::default() };
     let thread = ThreadFigures { name: "reactor-0".to_owned(), cpu_seconds: 1.5 };
     let process = ProcessFigures { threads: vec![thread], ..ProcessFigures::default() };
-    Snapshot { status, iostat, hosts: Vec::new(), jobs, process }
+    let receiver = Receiver {
+        name: "pager".to_owned(),
+        states: vec!["failing".to_owned()],
+        sent_events: 5,
+        failed_attempts: 4,
+        queued_events: 3,
+        dropped_events: 2,
+        ..Receiver::default()
+    };
+    Snapshot { status, iostat, hosts: Vec::new(), jobs, receivers: vec![receiver], process }
 }
 
 #[test]
@@ -104,6 +116,14 @@ fn a_scrape_has_every_figure_with_its_labels() {
         r#"ashlar_job_done_ratio{pool="tank",kind="rebuild"} 0.25"#,
         r#"ashlar_volume_size_bytes{pool="tank",volume="v0"} 4096"#,
         r#"ashlar_volume_operations_total{pool="tank",volume="v0",operation="read"} 4"#,
+        r#"ashlar_volume_operations_waiting{pool="tank",volume="v0"} 2"#,
+        r#"ashlar_volume_operations_delayed_total{pool="tank",volume="v0"} 7"#,
+        r#"ashlar_volume_delay_seconds_total{pool="tank",volume="v0"} 0.5"#,
+        r#"ashlar_receiver_events_sent_total{receiver="pager"} 5"#,
+        r#"ashlar_receiver_attempts_failed_total{receiver="pager"} 4"#,
+        r#"ashlar_receiver_events_queued{receiver="pager"} 3"#,
+        r#"ashlar_receiver_events_dropped_total{receiver="pager"} 2"#,
+        r#"ashlar_receiver_failing{receiver="pager"} 1"#,
         r#"ashlar_drive_state{pool="tank",drive="drive-0",state="online"} 1"#,
         r#"ashlar_drive_transferred_bytes_total{pool="tank",drive="drive-0",operation="write"} 16384"#,
     ] {

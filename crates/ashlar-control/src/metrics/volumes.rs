@@ -19,15 +19,44 @@ const IO: IoFamilies = IoFamilies::new(
         "From when a command has come whole until its answer is sent: read, write.",
     ],
 );
-const IN_FLIGHT: Figure<IoStatVolume> = figure(
-    Family::gauge(
-        "ashlar_volume_operations_in_flight",
-        In::Nothing,
-        OF_VOLUME,
-        "Commands of hosts that are not answered yet.",
+const ACTIVITY: [Figure<IoStatVolume>; 4] = [
+    figure(
+        Family::gauge(
+            "ashlar_volume_operations_in_flight",
+            In::Nothing,
+            OF_VOLUME,
+            "Commands of hosts that are not answered yet.",
+        ),
+        Read::Count(|it| it.operations_in_flight),
     ),
-    Read::Count(|it| it.operations_in_flight),
-);
+    figure(
+        Family::gauge(
+            "ashlar_volume_operations_waiting",
+            In::Nothing,
+            OF_VOLUME,
+            "Of these, those that wait for the limits of the volume's policy.",
+        ),
+        Read::Count(|it| it.waiting_operations),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_volume_operations_delayed",
+            In::Nothing,
+            OF_VOLUME,
+            "Commands that have waited for these limits.",
+        ),
+        Read::Count(|it| it.delayed_operations),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_volume_delay",
+            In::Seconds,
+            OF_VOLUME,
+            "How long those have waited, all together.",
+        ),
+        Read::Real(|it| Some(it.delayed_seconds)),
+    ),
+];
 
 const fn bytes(name: &'static str, help: &'static str, read: fn(&Volume) -> u64) -> Figure<Volume> {
     figure(Family::gauge(name, In::Bytes, OF_VOLUME, help), Read::Count(read))
@@ -54,14 +83,15 @@ const FIGURES: [Figure<Volume>; 4] = [
 
 pub(super) fn families() -> Vec<Family> {
     let figures = FIGURES.iter().map(|figure| figure.family);
-    figures.chain([IN_FLIGHT.family]).chain(IO.all()).collect()
+    let activity = ACTIVITY.iter().map(|figure| figure.family);
+    figures.chain(activity).chain(IO.all()).collect()
 }
 
 pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let volumes = of.status.volumes.iter().map(|it| (labels(&it.pool, &it.name), it));
     encode_figures(encoder, &FIGURES, &volumes.collect::<Vec<_>>())?;
     let active = of.iostat.volumes.iter().map(|it| (labels(&it.pool, &it.name), it));
-    encode_figures(encoder, &[IN_FLIGHT], &active.collect::<Vec<_>>())?;
+    encode_figures(encoder, &ACTIVITY, &active.collect::<Vec<_>>())?;
     let done = of.iostat.volumes.iter().map(|it| Done {
         labels: labels(&it.pool, &it.name),
         counts: [("read", &it.reads), ("write", &it.writes), ("trim", &it.trims)],

@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::error::ErrorCode::Stopping;
 use crate::jobs::jobs;
 use crate::metrics::Snapshot;
+use crate::notifier::Notifier;
 use crate::operation::Route;
 use crate::types::IoScope;
 use crate::watch::Watcher;
@@ -26,7 +27,7 @@ const CLASSIC: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/metrics", "get_metrics", metrics)
-            .text("The figures of pools, volumes, drives, hosts and threads, for Prometheus and its heirs: in its text format, or as OpenMetrics if `Accept` names `application/openmetrics-text`. The same is at `/metrics`, without what all other paths begin with.")
+            .text("The figures of pools, volumes, drives, hosts, threads and receivers of events, for Prometheus and its heirs: in its text format, or as OpenMetrics if `Accept` names `application/openmetrics-text`. The same is at `/metrics`, without what all other paths begin with.")
             .answers_text("The metrics.", CLASSIC)
             .fails(&[Stopping]),
     ]
@@ -35,6 +36,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn metrics(
     State(node): Node,
     State(watcher): State<Arc<Watcher>>,
+    State(notifier): State<Arc<dyn Notifier>>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ApiError> {
     let all = IoScope { names: Vec::new(), drives: true };
@@ -42,7 +44,8 @@ async fn metrics(
     let jobs = jobs(&status.pools, &node.drive_erases().await?);
     let (iostat, hosts) = (node.iostat(all).await?, node.hosts().await?);
     let process = node.process().await?;
-    let snapshot = Snapshot { status, iostat, hosts, jobs, process };
+    let receivers = notifier.receivers();
+    let snapshot = Snapshot { status, iostat, hosts, jobs, receivers, process };
     let (kind, text) = match wants_open_metrics(&headers) {
         true => (OPEN_METRICS, snapshot.text()),
         false => (CLASSIC, snapshot.classic_text()),

@@ -27,6 +27,13 @@ pub struct Receiver {
     /// When it has taken an event last, since the daemon was started: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub delivered_at: Option<String>,
+    /// Events that it has taken since the daemon was started, tests left out.
+    pub sent_events: u64,
+    /// Times that it has not taken what was sent to it, since the daemon was started.
+    pub failed_attempts: u64,
+    /// Events that are still to be sent to it: at least so many, as only those count that are in
+    /// the daemon's memory, the last 1024.
+    pub queued_events: u64,
     /// Events that it has not taken and will not be sent any more, since the daemon was started: at
     /// least so many, as nobody knows how many there are in what cannot be read.
     pub dropped_events: u64,

@@ -72,6 +72,11 @@ fn events_are_posted_signed_and_in_order_and_again_until_they_are_taken() {
     let json = posts[3].json();
     assert_eq!(json["type"], json["data"]["kind"]);
     assert!(json["data"]["message"].as_str().is_some_and(|it| it.contains("token create")));
+    place.wait_until("that is counted", |place| {
+        let ops = &place.json(&["notify", "list"])[0];
+        ops["sent_events"] == 2 && ops["queued_events"] == 0
+    });
+    assert_eq!(place.json(&["notify", "list"])[0]["failed_attempts"], 2);
     assert!(json["node"]["subsystem_nqn"].as_str().is_some_and(|nqn| nqn.starts_with("nqn.")));
     daemon.terminate();
 }
@@ -94,6 +99,14 @@ fn a_receiver_that_hangs_holds_up_nobody_and_is_told_after_a_restart_what_it_has
     );
     let said = place.in_words(&["status"]);
     assert!(said.contains("'slow' does not take events"), "{said}");
+    let queued: Vec<u64> = place
+        .json(&["notify", "list"])
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|receiver| receiver["queued_events"].as_u64().expect("a count"))
+        .collect();
+    assert_eq!(queued[0], 1, "what has happened, and not that it fails itself: {queued:?}");
     let listed = place.in_words(&["notify", "list"]);
     assert!(listed.contains("failing") && listed.contains("no answer came within 1 s"), "{listed}");
     daemon.terminate();

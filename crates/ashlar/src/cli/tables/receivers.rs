@@ -34,6 +34,9 @@ fn receiver(receiver: &Receiver) -> String {
         ("told last", at.unwrap_or_else(|| "not since the daemon was started".to_owned())),
         ("told up to", receiver.delivered_seq.to_string()),
     ];
+    if receiver.queued_events > 0 {
+        rows.push(("queued", receiver.queued_events.to_string()));
+    }
     if receiver.dropped_events > 0 {
         rows.push(("dropped", receiver.dropped_events.to_string()));
     }

@@ -54,6 +54,8 @@ struct Facts {
     /// That it does not work was told, and not yet that it works again.
     is_told: bool,
     told: Option<Instant>,
+    sent: u64,
+    failed_attempts: u64,
     dropped: u64,
 }
 
@@ -91,7 +93,19 @@ impl Delivery {
             problem: facts.problem.clone(),
             delivered_seq: facts.delivered_seq,
             delivered_at: facts.delivered_at.clone(),
+            sent_events: facts.sent,
+            failed_attempts: facts.failed_attempts,
+            queued_events: self.queued(facts.delivered_seq),
             dropped_events: facts.dropped,
+        }
+    }
+
+    /// How many of those in memory it is still to be sent, where it has come to that number.
+    fn queued(&self, delivered_seq: u64) -> u64 {
+        match delivered_seq {
+            // Where it begins is not read yet.
+            0 => 0,
+            seq => self.log.count_recent(&self.wanted(seq)),
         }
     }
 
@@ -231,10 +245,13 @@ impl Delivery {
         let (first, mut failed) = (Instant::now(), 0);
         loop {
             let failure = match self.carrier.carry(events).await {
-                Ok(carried) => return self.has_delivered(carried.flaw, watcher),
+                Ok(carried) => {
+                    return self.has_delivered(events.len() as u64, carried.flaw, watcher);
+                }
                 Err(failure) => failure,
             };
             failed += 1;
+            self.facts().failed_attempts += 1;
             let random = Uuid::new_v4().as_u64_pair().1;
             let Some(pause) = pause(&failure, failed, first.elapsed(), random) else {
                 return self.has_dropped(events.len() as u64, &failure.to_string(), watcher);
@@ -244,10 +261,11 @@ impl Delivery {
         }
     }
 
-    fn has_delivered(&self, flaw: Option<String>, watcher: &Watcher) {
+    fn has_delivered(&self, events: u64, flaw: Option<String>, watcher: &Watcher) {
         let name = &self.name;
         self.warn_of_flaw(flaw.as_deref(), watcher);
         let mut facts = self.facts();
+        facts.sent += events;
         facts.delivered_at = Some(format_rfc3339_seconds(SystemTime::now()).to_string());
         (facts.problem, facts.is_failing) = (flaw, false);
         if std::mem::take(&mut facts.is_told) {
