@@ -10,17 +10,24 @@ use crate::events::kinds::{
     hint_of_drive_state, hint_of_pool_state, severity_of_drive_state, severity_of_pool_state,
 };
 use crate::types::{Alert, Pool, PoolDrive, Severity};
+use crate::watch::standing::Standing;
 
+mod damage;
 #[cfg(test)]
 mod tests;
 
 /// The pool has fewer drives than it had.
 const REDUCED: &str = "reduced";
 
-/// What is not well with these pools, and with a daemon that warns of that.
-pub(crate) fn alerts(pools: &[Pool], warnings: &[String]) -> Vec<Alert> {
+/// What is not well with these pools, of which that stands from before, and with a daemon that
+/// warns of that.
+pub(crate) fn alerts(
+    pools: &[Pool],
+    standing: impl Fn(&Pool) -> Standing,
+    warnings: &[String],
+) -> Vec<Alert> {
     let mut all: Vec<Alert> = warnings.iter().map(|warning| of_daemon(warning)).collect();
-    all.extend(pools.iter().flat_map(of_pool));
+    all.extend(pools.iter().flat_map(|pool| of_pool(pool, &standing(pool))));
     // What is said of one severity keeps its order: a pool before its drives.
     all.sort_by_key(|alert| std::cmp::Reverse(alert.severity));
     all
@@ -37,12 +44,13 @@ fn of_daemon(warning: &str) -> Alert {
     }
 }
 
-fn of_pool(pool: &Pool) -> Vec<Alert> {
+fn of_pool(pool: &Pool, standing: &Standing) -> Vec<Alert> {
     let of_state = |state: &String| {
         let severity = severity_of_pool_state(state);
         (severity > Severity::Info).then(|| pool_is(pool, state, severity))
     };
     let mut all: Vec<Alert> = pool.states.iter().filter_map(of_state).collect();
+    all.extend(damage::alerts(pool, standing));
     all.extend(reserve_released(pool));
     all.extend(no_second_loss(pool));
     all.extend(pool.spares.iter().filter_map(|spare| {

@@ -21,11 +21,13 @@ use crate::node_api::{NodeApi, SharedHostNqn, Warning};
 use crate::types::{Deed, Happening, Pool, Severity};
 use flood::Flood;
 use refusals::Refusals;
+use standing::Standing;
 use visits::Visits;
 
-mod compare;
+pub(crate) mod compare;
 mod flood;
 mod refusals;
+pub(crate) mod standing;
 mod visits;
 
 /// How often it looks while somebody follows, and while nobody does.
@@ -62,6 +64,8 @@ pub struct Watcher {
     visits: std::sync::Mutex<Visits>,
     /// The pools' names and UUIDs as of the last look.
     names: std::sync::Mutex<Vec<(String, String)>>,
+    /// What stays to be seen to in pools as of the last look, by their UUIDs.
+    standing: std::sync::Mutex<BTreeMap<String, Standing>>,
     /// What those around the node have to warn of, by whom.
     warnings: std::sync::Mutex<BTreeMap<String, String>>,
 }
@@ -80,6 +84,8 @@ struct Seen {
     at: Duration,
     /// Pools of which was told that they are full soon, by their UUIDs, and when that was last so.
     full_soon: BTreeMap<String, Duration>,
+    /// What was told of data that was damaged, by the pools' UUIDs.
+    damage: BTreeMap<String, compare::damage::ToldDamage>,
 }
 
 /// What of a pool is being moved, and has been told of.
@@ -119,7 +125,7 @@ impl Watcher {
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings));
         let flood = |(most, interval)| std::sync::Mutex::new(Flood::new(most, interval));
-        let (seen, refusals, visits, names, warnings) = Default::default();
+        let (seen, refusals, visits, names, standing, warnings) = Default::default();
         Watcher {
             node_api,
             log,
@@ -131,6 +137,7 @@ impl Watcher {
             refusals,
             visits,
             names,
+            standing,
             warnings,
         }
     }
@@ -189,7 +196,15 @@ impl Watcher {
         self.log.add(compare::happenings(&seen, &mut now));
         let names = now.pools.iter().map(|pool| (pool.name.clone(), pool.uuid.clone())).collect();
         *self.names.lock().expect("no holder of the lock panics") = names;
+        let standing = now.pools.iter().map(|it| (it.uuid.clone(), self.standing(it))).collect();
+        *self.standing.lock().expect("no holder of the lock panics") = standing;
         *seen = now;
+    }
+
+    /// What stays to be seen to in a pool that is so now.
+    pub(crate) fn standing(&self, pool: &Pool) -> Standing {
+        let standing = self.standing.lock().expect("no holder of the lock panics");
+        standing.get(&pool.uuid).unwrap_or(&Standing::default()).after(pool)
     }
 
     /// The name and the UUID of the pool that has this one of both, as of the last look.

@@ -1,5 +1,7 @@
 use super::*;
-use crate::types::{AfterLoss, DriveHealth, DriveWarning, PoolSpace, Spare};
+use crate::types::{
+    AfterLoss, DriveHealth, DriveWarning, PoolCounters, PoolJobs, PoolSpace, Scrub, Spare, Verify,
+};
 
 fn pool(states: &[&str], drives: Vec<PoolDrive>) -> Pool {
     let states = states.iter().map(|state| (*state).to_owned()).collect();
@@ -11,8 +13,13 @@ fn drive(name: &str, states: &[&str]) -> PoolDrive {
     PoolDrive { name: name.to_owned(), states, ..PoolDrive::default() }
 }
 
+/// What is not well with pools of which nothing stands from before.
+fn alerts_of(pools: &[Pool]) -> Vec<Alert> {
+    alerts(pools, |pool| Standing::default().after(pool), &[])
+}
+
 fn told(pools: &[Pool]) -> Vec<(Severity, String)> {
-    alerts(pools, &[]).into_iter().map(|alert| (alert.severity, alert.code)).collect()
+    alerts_of(pools).into_iter().map(|alert| (alert.severity, alert.code)).collect()
 }
 
 #[test]
@@ -32,12 +39,12 @@ fn after_loss(problem: Option<&str>) -> Option<PoolSpace> {
 fn a_drive_that_is_lost_stays_an_alert_once_what_lived_on_it_is_restored() {
     let drives = || vec![drive("drive-0", &["online"]), drive("drive-1", &["released"])];
     let safe = Pool { space: after_loss(None), ..pool(&["online", "reduced"], drives()) };
-    let all = alerts(&[safe], &[]);
+    let all = alerts_of(&[safe]);
     let [alert] = &all[..] else { panic!("{all:?}") };
     assert_eq!((alert.code.as_str(), alert.severity), ("released", Severity::Warning));
     assert_eq!(alert.drive.as_deref(), Some("drive-1"));
     assert!(alert.hint.as_deref().unwrap().contains("pool add-drive tank"), "{alert:?}");
-    let replaced = alerts(&[pool(&["online"], drives())], &[]);
+    let replaced = alerts_of(&[pool(&["online"], drives())]);
     let hint = replaced[0].hint.as_deref().unwrap();
     assert!(hint.contains("pool remove-drive tank drive-1") && !hint.contains("add"), "{hint}");
 }
@@ -63,7 +70,7 @@ fn a_pool_that_survives_no_further_loss_is_an_alert_unless_it_never_did_or_a_sta
 /// A pool that is open is not imported: the command would fail.
 #[test]
 fn what_to_do_about_a_pool_that_takes_no_writes_is_what_works_on_an_open_pool() {
-    let all = alerts(&[pool(&["read-only"], vec![])], &[]);
+    let all = alerts_of(&[pool(&["read-only"], vec![])]);
     let hint = all[0].hint.as_deref().expect("a way out");
     assert!(hint.contains("ashlar drive return tank/DRIVE"), "{hint}");
     assert!(hint.contains("ashlar pool add-drive tank") && !hint.contains("import"), "{hint}");
@@ -79,7 +86,7 @@ fn the_worst_comes_first_with_what_to_do_about_it() {
         (Severity::Warning, "slow".to_owned()),
     ];
     assert_eq!(told(std::slice::from_ref(&ill)), words);
-    let all = alerts(&[ill], &[]);
+    let all = alerts_of(&[ill]);
     let hint = all[0].hint.as_deref().expect("a way out");
     assert_eq!(hint, "replace it: `ashlar pool replace tank drive-1 /dev/...`");
     assert_eq!(all[0].drive.as_deref(), Some("drive-1"));
@@ -91,14 +98,14 @@ fn an_alert_says_why() {
     let space =
         PoolSpace { after_loss: Some(after_loss), reserve_released: true, ..PoolSpace::default() };
     let short = Pool { space: Some(space), ..pool(&["online", "short-for-loss"], vec![]) };
-    let all = alerts(&[short], &[]);
+    let all = alerts_of(&[short]);
     assert_eq!(all[0].message, "pool 'tank' is short-for-loss: 8MiB short");
     assert_eq!(all[1].code, "reserve_released");
     let closed = Pool {
         problem: Some("2 of 3 drives are missing".to_owned()),
         ..pool(&["unavailable"], vec![])
     };
-    assert!(alerts(&[closed], &[])[0].message.ends_with("unavailable: 2 of 3 drives are missing"));
+    assert!(alerts_of(&[closed])[0].message.ends_with("unavailable: 2 of 3 drives are missing"));
 }
 
 #[test]
@@ -115,4 +122,36 @@ fn what_drives_warn_of_and_spares_that_cannot_be_taken_are_alerts() {
     let words =
         [(Severity::Error, "spare_refused".to_owned()), (Severity::Warning, "worn".to_owned())];
     assert_eq!(told(&[ill]), words);
+}
+
+/// Reads that fail for good were in the metrics alone.
+#[test]
+fn data_that_cannot_be_read_or_repaired_and_a_ledger_that_differs_are_errors() {
+    let counters = Some(PoolCounters { blocks_unrecovered: 3, ..PoolCounters::default() });
+    let scrub = Scrub { states: vec!["finished".to_owned()], unrepaired: 2, ..Scrub::default() };
+    let differences = vec!["live: 8KiB counted, 4KiB found".to_owned()];
+    let verify = Verify { states: vec!["wrong".to_owned()], differences, ..Verify::default() };
+    let (scrub, verify) = (Some(scrub), Some(verify));
+    let jobs = Some(PoolJobs { scrub, verify, ..PoolJobs::default() });
+    let faulty = PoolDrive { read_errors: Some(3), ..drive("drive-1", &["online"]) };
+    let ill = Pool { counters, jobs, ..pool(&["online"], vec![faulty]) };
+    let all = alerts_of(&[ill]);
+    let codes: Vec<_> = all.iter().map(|alert| (alert.code.as_str(), alert.severity)).collect();
+    let expected = ["data_unreadable", "scrub_unrepaired", "ledger_differs"];
+    assert_eq!(codes, expected.map(|code| (code, Severity::Error)));
+    assert!(all[0].message.ends_with("drive-1 (reads refused: 3)"), "{}", all[0].message);
+    assert!(all[2].message.ends_with("8KiB counted, 4KiB found"), "{}", all[2].message);
+    let mut hints = all.iter().map(|alert| alert.hint.as_deref().expect("a way out"));
+    assert!(hints.all(|hint| hint.contains("tank")));
+}
+
+#[test]
+fn wrong_data_that_was_made_right_is_no_alert() {
+    let counters = PoolCounters {
+        wrong_blocks_corrected: 9,
+        sectors_repaired: 9,
+        sectors_healed: 9,
+        ..PoolCounters::default()
+    };
+    assert_eq!(told(&[Pool { counters: Some(counters), ..pool(&["online"], vec![]) }]), []);
 }

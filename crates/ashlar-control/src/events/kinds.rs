@@ -169,6 +169,13 @@ kinds! {
     VerifyFinished "verify_finished" Pool [Info, Warning, Error]
         "A proof of the ledger has come to its end.";
 
+    // Data that was damaged.
+    DataUnreadable "data_unreadable" Pool [Error] "Data of a pool could not be read right.",
+        "bring lost drives back, then `ashlar pool scrub POOL`: it repairs what it can; what it cannot has to come from a copy";
+    WrongDataRepaired "wrong_data_repaired" Pool [Warning]
+        "Drives gave data wrong, which was made right from parity or copies.",
+        "`ashlar pool scrub POOL` looks at all else that is stored; replace the drive if this goes on";
+
     // Hosts.
     HostConnected "host_connected" Host [Info] "A host has its first connection.";
     HostDisconnected "host_disconnected" Host [Info, Warning] "A host has no connection any more.";

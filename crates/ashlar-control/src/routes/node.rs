@@ -13,7 +13,7 @@ use crate::error::ErrorCode::Stopping;
 use crate::node_api::NodeApi;
 use crate::operation::Route;
 use crate::query::Query;
-use crate::types::{Host, Status, Version};
+use crate::types::{Host, Pool, Status, Version};
 use crate::watch::Watcher;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -47,7 +47,8 @@ pub(super) async fn whole_status(
 ) -> Result<Status, ApiError> {
     let mut status = node.status().await?;
     status.warnings.extend(watcher.warnings());
-    status.alerts = alerts(&status.pools, &status.warnings);
+    let standing = |pool: &Pool| watcher.standing(pool);
+    status.alerts = alerts(&status.pools, standing, &status.warnings);
     Ok(status)
 }
 

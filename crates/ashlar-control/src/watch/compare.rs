@@ -14,6 +14,7 @@ use crate::node_api::Warning;
 use crate::progress_text::Span;
 use crate::types::{Happening, Pool, PoolDrive, Scrub, ScrubbedDrive, Severity, Trim, Verify};
 
+pub(crate) mod damage;
 mod health;
 mod hosts;
 mod moving;
@@ -53,6 +54,10 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         now.full_soon.extend(told.map(|last| (pool.uuid.clone(), last)));
         let on_its_way = moved.into_iter().chain(spread).chain(forecast);
         all.extend(of_pool(old(pool), pool, on_its_way));
+        let told = before.damage.get(&pool.uuid).copied().unwrap_or_default();
+        let (told, damage) = damage::happenings(told, now.at, pool);
+        now.damage.insert(pool.uuid.clone(), told);
+        all.extend(damage);
     }
     all.extend(hosts::happenings(before, now));
     all.extend(of_warnings(&before.warnings, &now.warnings));

@@ -9,6 +9,7 @@ mod cli;
 mod compression;
 mod consent;
 mod crash;
+mod damage;
 mod damaged;
 mod data;
 mod disks;

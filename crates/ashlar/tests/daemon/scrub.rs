@@ -154,6 +154,8 @@ fn what_hosts_read_is_made_right_without_a_scrub() {
     assert_eq!(healed(&place), 0);
     use_volume(&place, volume, 2);
     place.wait_until("something is repaired", |place| healed(place) != 0);
+    let told = place.in_words(&["events", "--kind", "wrong_data_repaired"]);
+    assert!(told.contains("reads answered wrong"), "{told}");
     daemon.terminate();
 }
 
