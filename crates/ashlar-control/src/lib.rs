@@ -43,7 +43,10 @@ pub use events::{
 pub use listen::{ListenError, Socket, SocketGroup, SocketPlace};
 pub use log::{Archive, Entry, FOLLOWERS_MAX, Keeping, Log, RECENT_MAX, Reader, Wanted};
 pub use metrics::{MetricMeaning, metrics};
-pub use node_api::{Answer, HostEnd, HostVisit, HostVisits, NodeApi, SharedHostNqn, Warning};
+pub use node_api::{
+    Answer, Erase, ErasedBy, HostEnd, HostVisit, HostVisits, Look, Loss, NodeApi, Occurred,
+    Occurrence, Occurrences, SharedHostNqn, Warning,
+};
 pub use notifier::Notifier;
 pub use operation::Operation;
 pub use progress_text::{ProgressText, Span};

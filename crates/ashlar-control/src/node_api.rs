@@ -1,5 +1,6 @@
 //! What the API stands before.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
@@ -57,6 +58,87 @@ pub struct HostVisits {
     pub lost: u64,
 }
 
+/// What has happened in pools since somebody asked last.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Occurrences {
+    /// In their order.
+    pub all: Vec<Occurrence>,
+    /// Of so many more nothing is known.
+    pub lost: u64,
+}
+
+/// Something that has happened in a pool, put down when it did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Occurrence {
+    /// When.
+    pub at: SystemTime,
+    /// Grows from one to the next.
+    pub number: u64,
+    /// The pool's UUID.
+    pub pool_uuid: String,
+    /// What it was.
+    pub what: Occurred,
+}
+
+/// What has happened in a pool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Occurred {
+    /// It has lost something.
+    Lost(Loss),
+    /// A volume was erased, or was to be.
+    Erased(Erase),
+}
+
+/// What a pool has lost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// A drive.
+    Drive {
+        /// Its name within the pool.
+        drive: String,
+        /// Why.
+        why: String,
+    },
+    /// It takes no writes any more, for this reason.
+    Writes(String),
+}
+
+/// The end of the erase of a volume.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Erase {
+    /// The pool's name.
+    pub pool: String,
+    /// The volume's name within the pool.
+    pub volume: String,
+    /// By what.
+    pub by: ErasedBy,
+    /// Why it has failed. Nothing: it has not.
+    pub failed: Option<String>,
+}
+
+/// What has a volume erased.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ErasedBy {
+    /// A Format of the host of this name.
+    Format(String),
+    /// A Sanitize of the host of this name.
+    Sanitize(String),
+    /// The daemon, which has found it unfinished when it opened the pool.
+    Start,
+}
+
+/// How everything is that is looked at regularly.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Look {
+    /// All pools.
+    pub pools: Vec<Pool>,
+    /// Of pools that are open, by their UUIDs: the number of the last occurrence of which `pools`
+    /// knows.
+    pub known: BTreeMap<String, u64>,
+    /// The drives that are being erased, and those that were.
+    pub erases: Vec<DriveErase>,
+}
+
 /// A host name that two hosts use at once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedHostNqn {
@@ -87,6 +169,12 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     fn take_host_visits(&self) -> HostVisits;
     /// Ends once a host has come or gone: then there may be some to take.
     fn host_visits_have_come(&self) -> BoxFuture<'_, ()>;
+    /// How everything is that the watcher looks at.
+    fn look(&self) -> Answer<'_, Look>;
+    /// What has happened in pools since this was asked last: the watcher asks, and nobody else.
+    fn take_occurrences(&self) -> Occurrences;
+    /// Ends once something has happened in a pool: then there may be something to take.
+    fn occurrences_have_come(&self) -> BoxFuture<'_, ()>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;
     /// What it takes of the machine.

@@ -1,11 +1,13 @@
 //! Who sees what happens: the watcher looks at the node now and then, and whatever differs is an
 //! event.
 //!
-//! So no part of the node has to tell anything. What begins and ends between two looks is not seen,
-//! only what has become of it; each change by the API is followed by a look, and so is each
-//! question for events. What clients ask for is told as well, done or refused (`changes`). Hosts
-//! are the exception: the node tells of each that connects or goes when it does (`visits`), so that
-//! one that came and went between two looks is there, with the reason.
+//! So hardly any part of the node has to tell anything. What begins and ends between two looks is
+//! not seen, only what has become of it; each change by the API is followed by a look, and so is
+//! each question for events. What clients ask for is told as well, done or refused (`changes`).
+//! There are two exceptions, of which the node tells when they happen. Hosts connect and go
+//! (`visits`): one that came and went between two looks is there, with the reason. And in pools
+//! drives are lost, writes end and volumes are erased (`heard`): a drive that is back at once is
+//! there with its loss.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,22 +19,30 @@ use tokio::sync::Mutex;
 use crate::audit::AuditLog;
 use crate::events::{EventKind, EventLog};
 use crate::log::Keeping;
-use crate::node_api::{NodeApi, SharedHostNqn, Warning};
-use crate::types::{Deed, Happening, Pool, Severity};
+use crate::node_api::{Look, NodeApi, SharedHostNqn, Warning};
+use crate::types::{Deed, DriveErase, Happening, Pool, Severity};
 use flood::Flood;
+use heard::Heard;
 use refusals::Refusals;
 use standing::Standing;
 use visits::Visits;
 
-pub(crate) mod compare;
+mod compare;
 mod flood;
+mod heard;
 mod refusals;
 pub(crate) mod standing;
 mod visits;
 
+pub(crate) use compare::damage::by_drives;
+
 /// How often it looks while somebody follows, and while nobody does.
 const FOLLOWED_INTERVAL: Duration = Duration::from_secs(1);
 const ALONE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long it is at least from one look for what has happened in a pool to the next: pools to
+/// which much happens keep nobody busy.
+const HEARD_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long a look may take: a pool that stands still keeps nobody from what is known.
 const LOOK_WAIT: Duration = Duration::from_secs(2);
@@ -62,6 +72,7 @@ pub struct Watcher {
     kept_out: std::sync::Mutex<Flood>,
     refusals: std::sync::Mutex<Refusals>,
     visits: std::sync::Mutex<Visits>,
+    heard: std::sync::Mutex<Heard>,
     /// The pools' names and UUIDs as of the last look.
     names: std::sync::Mutex<Vec<(String, String)>>,
     /// What stays to be seen to in pools as of the last look, by their UUIDs.
@@ -74,6 +85,7 @@ pub struct Watcher {
 #[derive(Default)]
 struct Seen {
     pools: Vec<Pool>,
+    erases: Vec<DriveErase>,
     shared_nqns: Vec<SharedHostNqn>,
     warnings: Vec<Warning>,
     /// Rebuilds and evacuations, by the pools' UUIDs.
@@ -125,7 +137,7 @@ impl Watcher {
             warnings.into_iter().map(|(kind, text)| Happening::new(Severity::Warning, kind, text));
         log.add(std::iter::once(started).chain(warnings));
         let flood = |(most, interval)| std::sync::Mutex::new(Flood::new(most, interval));
-        let (seen, refusals, visits, names, standing, warnings) = Default::default();
+        let (seen, refusals, visits, heard, names, standing, warnings) = Default::default();
         Watcher {
             node_api,
             log,
@@ -136,15 +148,17 @@ impl Watcher {
             kept_out: flood(KEPT_OUT_TOLD),
             refusals,
             visits,
+            heard,
             names,
             standing,
             warnings,
         }
     }
 
-    /// Looks, and hears of hosts, for as long as it is polled.
+    /// Looks, and hears of hosts and pools, for as long as it is polled.
     pub async fn run(&self) {
-        futures_util::future::join(self.keep_looking(), self.hear_of_hosts()).await;
+        let (hosts, pools) = (self.hear_of_hosts(), self.hear_of_pools());
+        futures_util::future::join3(self.keep_looking(), hosts, pools).await;
     }
 
     async fn keep_looking(&self) {
@@ -165,6 +179,27 @@ impl Watcher {
         }
     }
 
+    /// Looks when something has happened in a pool.
+    async fn hear_of_pools(&self) {
+        loop {
+            self.node_api.occurrences_have_come().await;
+            self.look().await;
+            tokio::time::sleep(HEARD_INTERVAL).await;
+        }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().expect("no holder of the lock panics")
+    }
+
+    /// Tells of what has happened in pools until now, but for what waits for a look.
+    fn tell_heard(&self) {
+        // Held until they are in the log: another one that takes them comes after these.
+        let mut heard = self.heard();
+        let taken = self.node_api.take_occurrences();
+        self.log.add_of(heard.hear(Instant::now(), taken));
+    }
+
     fn visits(&self) -> MutexGuard<'_, Visits> {
         self.visits.lock().expect("no holder of the lock panics")
     }
@@ -182,17 +217,22 @@ impl Watcher {
     pub async fn look(&self) {
         self.tell_untold_changes();
         self.tell_visits();
+        self.tell_heard();
         self.tell_what_is_not_kept();
         let _ = tokio::time::timeout(LOOK_WAIT, self.look_at_node()).await;
     }
 
     async fn look_at_node(&self) {
         let mut seen = self.seen.lock().await;
-        let Ok(pools) = self.node_api.pools().await else { return };
+        let Ok(Look { pools, known, erases }) = self.node_api.look().await else { return };
+        // Of what has happened until that look nothing is on its way any more.
+        self.tell_heard();
+        let losses = self.heard().take_losses(|pool| known.get(pool).copied());
+        self.log.add_of(compare::losses::tell(&mut seen, losses));
         let shared_nqns = self.node_api.shared_host_nqns();
         let warnings = self.node_api.warnings();
         let at = self.started.elapsed();
-        let mut now = Seen { pools, shared_nqns, warnings, at, ..Seen::default() };
+        let mut now = Seen { pools, erases, shared_nqns, warnings, at, ..Seen::default() };
         self.log.add(compare::happenings(&seen, &mut now));
         let names = now.pools.iter().map(|pool| (pool.name.clone(), pool.uuid.clone())).collect();
         *self.names.lock().expect("no holder of the lock panics") = names;
@@ -342,6 +382,7 @@ impl Watcher {
     /// No host is served any more. There will be no more events: those that follow end.
     pub fn end(&self) {
         self.tell_visits();
+        self.tell_heard();
         self.log.add_of(self.visits().end());
         self.log.end();
     }

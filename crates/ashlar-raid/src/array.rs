@@ -131,10 +131,14 @@ impl Drop for WithoutRoom<'_> {
     }
 }
 
+type Hearer = Box<dyn Fn(DriveId, &Failure)>;
+
 /// The members of a pool. A drive that is given up stays in it, unused, until its owner removes it.
 pub struct Array<D> {
     members: RefCell<Vec<Option<Rc<Member<D>>>>>,
     changed: Notify,
+    /// Hears of each drive that is given up, when it is.
+    heard: RefCell<Option<Hearer>>,
     /// Writes that have found no room and have not been done since.
     out_of_room: Cell<usize>,
     /// Rung when a write finds no room.
@@ -214,6 +218,7 @@ impl<D: Device> Array<D> {
         Array {
             members: RefCell::new(members),
             changed: Notify::new(),
+            heard: RefCell::new(None),
             out_of_room: Cell::new(0),
             room_lacking: Notify::new(),
             room_retry: Notify::new(),
@@ -288,9 +293,18 @@ impl<D: Device> Array<D> {
     /// returns.
     pub fn give_up(&self, drive: DriveId, why: impl Into<Failure>) {
         let Some(member) = self.working(drive) else { return };
-        *member.failure.borrow_mut() = Some(why.into());
+        let why = why.into();
+        *member.failure.borrow_mut() = Some(why.clone());
         member.silence.wake_all();
         self.changed.notify_one();
+        if let Some(heard) = &*self.heard.borrow() {
+            heard(drive, &why);
+        }
+    }
+
+    /// From now on `heard` is told of each drive that is given up, when it is.
+    pub fn hear_of_losses(&self, heard: impl Fn(DriveId, &Failure) + 'static) {
+        *self.heard.borrow_mut() = Some(Box::new(heard));
     }
 
     /// Returns when a drive has been given up, or has had too many faults, since the last time it

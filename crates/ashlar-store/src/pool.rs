@@ -190,8 +190,10 @@ impl<W: World> Pool<W> {
     /// Stops all writes for good: something happened after which going on would endanger data.
     /// Reads go on.
     pub fn halt(&self, why: impl std::fmt::Display) {
-        if self.halt.begin(why.to_string()) {
+        let why = why.to_string();
+        if self.halt.begin(why.clone()) {
             tracing::error!(pool = self.name(), "the pool stops taking writes: {why}");
+            self.halt.tell(&why);
             self.refuse_waiting();
         }
     }

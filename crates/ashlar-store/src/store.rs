@@ -7,7 +7,7 @@
 
 mod bounds;
 mod close;
-mod drives;
+pub(crate) mod drives;
 mod name;
 mod room;
 mod units;

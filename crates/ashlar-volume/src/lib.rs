@@ -31,6 +31,7 @@ pub mod memory_door;
 mod name;
 mod node;
 mod node_door;
+mod occurrences;
 pub mod plain_door;
 pub mod qos;
 mod ranges;
@@ -57,6 +58,7 @@ pub use error::NodeError;
 pub use name::VolumeName;
 pub use node::Node;
 pub use node_door::{NodeDoor, NodeVolume};
+pub use occurrences::{ErasedBy, Occurred, Occurrence, Occurrences, TakenOccurrences, VolumeErase};
 pub use reactor_pools::{
     CreateRequest, DriveErase, DrivePlan, DriveReading, EraseMethod, EraseOutcome, Given,
     KnownPool, NewVolume, OpenRequest, Opening, OpeningStage, PoliciesReport, PolicyReport,

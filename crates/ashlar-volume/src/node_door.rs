@@ -221,13 +221,15 @@ impl<B: DriveProvider, C: Dispatcher<B>> Door for NodeDoor<B, C> {
         let all = places.len();
         let mut failed = None;
         for (place, done) in places.iter().copied().zip(1..) {
-            let erased = self.at_home(place, move |home| home.run_sanitize(place)).await;
+            let host = host.clone();
+            let erased = self.at_home(place, move |home| home.run_sanitize(place, host)).await;
             failed = failed.or(erased.err());
             progress((u64::from(SANITIZE_WHOLE) * done / all as u64) as u16);
         }
         // One that has failed is not there any more, and stays refused.
         for place in places {
-            let ended = self.at_home(place, move |home| home.end_sanitize(place)).await;
+            let host = host.clone();
+            let ended = self.at_home(place, move |home| home.end_sanitize(place, host)).await;
             failed = failed.or(ended.err());
         }
         reset(&self.inner.dispatcher, volumes).await;

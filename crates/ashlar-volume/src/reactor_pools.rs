@@ -196,7 +196,7 @@ impl<B: DriveProvider> ReactorPools<B> {
 
     /// Everything there is to say of the pools of this reactor.
     pub fn reports(&self) -> Vec<PoolReport> {
-        self.of_pools(|pool| pool.report(&self.provider, self.index))
+        self.of_pools(|pool| pool.report(&self.provider, self.index, &self.table))
     }
 
     /// All drives that the pools of this reactor have open and that are there: another drive may be

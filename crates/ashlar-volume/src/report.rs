@@ -92,6 +92,8 @@ pub struct PoolReport {
     /// Drives that are no members and that are open still, as they are named: those that were
     /// removed, until their labels are off.
     pub parting: Vec<String>,
+    /// The number of the last occurrence that it knows of.
+    pub occurrence: u64,
 }
 
 impl PoolReport {

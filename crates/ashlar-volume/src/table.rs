@@ -12,6 +12,7 @@ use crate::door::{
     DrivesHealth, HealthFigures, HostNqn, NamespaceInfo, Nsid, SpaceFigures, SubsystemInfo,
 };
 use crate::error::NodeError;
+use crate::occurrences::Occurrences;
 use crate::qos::throttle::Throttle;
 
 mod not_open;
@@ -68,6 +69,8 @@ pub struct Table {
     subsystem: SubsystemInfo,
     generation: AtomicU64,
     changed: Notify,
+    /// What happens in the pools.
+    occurrences: Occurrences,
     inner: Mutex<Inner>,
 }
 
@@ -105,7 +108,13 @@ impl Table {
             power_cycles,
         };
         let generation = AtomicU64::new(1);
-        Arc::new(Table { subsystem, generation, changed: Notify::new(), inner: Mutex::new(inner) })
+        Arc::new(Table {
+            subsystem,
+            generation,
+            changed: Notify::new(),
+            occurrences: Occurrences::default(),
+            inner: Mutex::new(inner),
+        })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -114,6 +123,11 @@ impl Table {
 
     pub(crate) fn subsystem(&self) -> &SubsystemInfo {
         &self.subsystem
+    }
+
+    /// What happens in the pools of the node.
+    pub fn occurrences(&self) -> &Occurrences {
+        &self.occurrences
     }
 
     pub(crate) fn generation(&self) -> u64 {

@@ -20,6 +20,7 @@ mod namespaces;
 mod network;
 mod node_api;
 mod notify;
+mod occurrences;
 mod process;
 mod receivers;
 mod reload;

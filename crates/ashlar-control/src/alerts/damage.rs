@@ -2,7 +2,7 @@
 
 use super::about;
 use crate::types::{Alert, Pool, Severity};
-use crate::watch::compare::damage::by_drives;
+use crate::watch::by_drives;
 use crate::watch::standing::Standing;
 
 pub(super) fn alerts(pool: &Pool, standing: &Standing) -> impl Iterator<Item = Alert> {

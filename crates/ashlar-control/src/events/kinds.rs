@@ -176,6 +176,14 @@ kinds! {
         "Drives gave data wrong, which was made right from parity or copies.",
         "`ashlar pool scrub POOL` looks at all else that is stored; replace the drive if this goes on";
 
+    // Erases.
+    VolumeErased "volume_erased" Erase [Info]
+        "A host has had a volume erased, by Format or Sanitize, or a start has gone on with that.";
+    EraseFinished "erase_finished" Erase [Info]
+        "A drive is erased whose pool was destroyed with `--secure`.";
+    EraseFailed "erase_failed" Erase [Error] "A volume or a drive that was to be erased is not.",
+        "the cause says why; what was to be erased may still be there, so see that it is done";
+
     // Hosts.
     HostConnected "host_connected" Host [Info] "A host has its first connection.";
     HostDisconnected "host_disconnected" Host [Info, Warning] "A host has no connection any more.";
@@ -208,6 +216,8 @@ pub enum EventSubject {
     Pool,
     /// A drive of a pool.
     Drive,
+    /// What was erased.
+    Erase,
     /// A host.
     Host,
 }

@@ -14,9 +14,11 @@ use crate::node_api::Warning;
 use crate::progress_text::Span;
 use crate::types::{Happening, Pool, PoolDrive, Scrub, ScrubbedDrive, Severity, Trim, Verify};
 
-pub(crate) mod damage;
+pub mod damage;
+mod erases;
 mod health;
 mod hosts;
+pub mod losses;
 mod moving;
 
 /// States of pools that say nothing on their own, or that other events tell of.
@@ -59,6 +61,7 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         now.damage.insert(pool.uuid.clone(), told);
         all.extend(damage);
     }
+    all.extend(erases::happenings(&before.erases, &now.erases));
     all.extend(hosts::happenings(before, now));
     all.extend(of_warnings(&before.warnings, &now.warnings));
     all

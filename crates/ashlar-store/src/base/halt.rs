@@ -9,11 +9,15 @@ use ashlar_block::{Cause, IoError, wait_for};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+type Hearer = Box<dyn Fn(&str)>;
+
 /// The latch.
 #[derive(Default)]
 pub(crate) struct Halt {
     why: RefCell<Option<String>>,
     begun: Notify,
+    /// Hears of it when a pool that was not closed takes no writes any more.
+    heard: RefCell<Option<Hearer>>,
     is_closed: Cell<bool>,
     closing: Notify,
 }
@@ -32,6 +36,18 @@ impl Halt {
     pub fn overrule(&self, why: String) {
         *self.why.borrow_mut() = Some(why);
         self.begun.notify_waiters();
+    }
+
+    /// From now on `heard` is told the reason when the pool halts.
+    pub fn hear(&self, heard: impl Fn(&str) + 'static) {
+        *self.heard.borrow_mut() = Some(Box::new(heard));
+    }
+
+    /// Tells whoever hears of it.
+    pub fn tell(&self, why: &str) {
+        if let Some(heard) = &*self.heard.borrow() {
+            heard(why);
+        }
     }
 
     /// Why the pool takes no writes, if it takes none.

@@ -1,9 +1,11 @@
 //! The drives of an open pool: which come, go and come back.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use ashlar_block::{DriveId, DriveUuid, IoError, World};
 use ashlar_format::superblock::Superblock;
+use ashlar_raid::Failure;
 
 use super::Store;
 use crate::members::FoundDrive;
@@ -12,7 +14,26 @@ use crate::members::rejoin::{RejoinError, Rejoined};
 use crate::members::remove::{FailError, RemoveError};
 use crate::recovery::OpenError;
 
+/// What a pool has lost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// A drive, which is not used any more, and why.
+    Drive(DriveId, Failure),
+    /// It takes no writes any more, for this reason.
+    Writes(String),
+}
+
 impl<W: World> Store<W> {
+    /// From now on `heard` is told of each loss, when it happens: it may not ask the pool for
+    /// anything. That the pool is closed is none.
+    pub fn hear_of_losses(&self, heard: impl Fn(Loss) + 'static) {
+        let heard = Rc::new(heard);
+        let of_drive = heard.clone();
+        let drive_lost = move |drive, why: &Failure| of_drive(Loss::Drive(drive, why.clone()));
+        self.pool.array.hear_of_losses(drive_lost);
+        self.pool.halt.hear(move |why| heard(Loss::Writes(why.to_owned())));
+    }
+
     /// Takes a drive into the pool; what it held is lost. It is a member when this returns.
     /// `instead_of`: the member that it is for; without that it makes up for any that is lost.
     ///

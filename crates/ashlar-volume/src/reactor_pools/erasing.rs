@@ -2,15 +2,16 @@
 
 use std::rc::Rc;
 
-use ashlar_block::{Cause, IoError, PoolUuid, Spawn};
+use ashlar_block::{Cause, IoError, PoolUuid, Spawn, VolumeId};
 
 use super::{OpenPool, PoolErasing, PoolVolume, ReactorPools};
 use crate::attributes::EraseKind;
 use crate::door::{AccessList, HostNqn};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
+use crate::occurrences::{ErasedBy, Occurred, VolumeErase};
 use crate::report::{VolumeReport, read_only};
-use crate::table::Place;
+use crate::table::{Place, Table};
 
 impl<B: DriveProvider> ReactorPools<B> {
     /// Erases a volume for an operator: see `store_volume/erasing.rs`.
@@ -75,25 +76,35 @@ impl<B: DriveProvider> ReactorPools<B> {
         begun
     }
 
-    /// Erases a volume that [`Self::begin_sanitize`] has taken.
-    pub(crate) async fn run_sanitize(self: Rc<Self>, place: Place) -> Result<(), IoError> {
+    /// Erases a volume that [`Self::begin_sanitize`] has taken for `host`.
+    pub(crate) async fn run_sanitize(
+        self: Rc<Self>,
+        place: Place,
+        host: HostNqn,
+    ) -> Result<(), IoError> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NotReady)?;
         let erasing = pool.erasing.borrow().get(&place.volume).cloned().ok_or(Cause::NotReady)?;
         let erased = erasing.run().await;
         if erased.is_err() {
             pool.erasing.borrow_mut().remove(&place.volume);
             self.publish(&pool, place.volume);
+            pool.tell_erase(&self.table, place.volume, ErasedBy::Sanitize(host), &erased);
         }
         erased
     }
 
-    /// Gives a volume that was sanitized back to its host.
-    pub(crate) async fn end_sanitize(self: Rc<Self>, place: Place) -> Result<(), IoError> {
+    /// Gives a volume that was sanitized back to its `host`.
+    pub(crate) async fn end_sanitize(
+        self: Rc<Self>,
+        place: Place,
+        host: HostNqn,
+    ) -> Result<(), IoError> {
         let pool = self.pool(place.pool).map_err(|_| Cause::NotReady)?;
         let erasing = pool.erasing.borrow_mut().remove(&place.volume).ok_or(Cause::NotReady)?;
         let ended = erasing.end(None).await;
         drop(erasing);
         self.publish(&pool, place.volume);
+        pool.tell_erase(&self.table, place.volume, ErasedBy::Sanitize(host), &ended);
         ended
     }
 
@@ -141,10 +152,11 @@ impl<B: DriveProvider> ReactorPools<B> {
                 let Some(pool) = pool.upgrade().filter(|pool| !pool.is_leaving.get()) else {
                     return;
                 };
-                if let Err(error) = erased {
+                if let Err(error) = &erased {
                     let pool = pool.name();
                     tracing::error!(pool, volume = id.0, %error, "the erase of a volume has failed: hosts are refused");
                 }
+                pool.tell_erase(&table, id, ErasedBy::Start, &erased);
                 if let Some(open) = pool.volumes.borrow().get(&id) {
                     table.put([pool.row(index, open)]);
                 }
@@ -156,6 +168,22 @@ impl<B: DriveProvider> ReactorPools<B> {
 }
 
 impl<B: DriveProvider> OpenPool<B> {
+    /// Puts down that a volume was erased, or was to be.
+    pub(super) fn tell_erase(
+        &self,
+        table: &Table,
+        volume: VolumeId,
+        by: ErasedBy,
+        erased: &Result<(), IoError>,
+    ) {
+        let volumes = self.volumes.borrow();
+        let Some(open) = volumes.get(&volume) else { return };
+        let (pool, volume) = (self.name(), open.volume.attributes().name);
+        let failed = erased.as_ref().err().map(ToString::to_string);
+        let erase = VolumeErase { pool, volume, by, failed };
+        table.occurrences().put(self.uuid, Occurred::Erased(erase));
+    }
+
     /// Refuses to wipe what may not be written to.
     fn check_wipe(&self, volume: &PoolVolume<B>) -> Result<(), NodeError> {
         self.check_takes_writes()?;

@@ -8,7 +8,7 @@ use ashlar_store::{DriveCondition, PoolStatus, VolumeEntry};
 use super::{OpenPool, OpenVolume, PoolDrive};
 use crate::drive_provider::{DriveFacts, DriveProvider};
 use crate::report::{DriveReport, HeldDrive, PoolRecord, PoolReport, VolumeReport, is_lost};
-use crate::table::ReactorIndex;
+use crate::table::{ReactorIndex, Table};
 
 impl<B: DriveProvider> OpenPool<B> {
     pub(super) fn held(&self, provider: &B) -> Vec<HeldDrive> {
@@ -47,8 +47,9 @@ impl<B: DriveProvider> OpenPool<B> {
         }
     }
 
-    pub(super) fn report(&self, provider: &B, home: ReactorIndex) -> PoolReport {
-        let status = self.store.status();
+    pub(super) fn report(&self, provider: &B, home: ReactorIndex, table: &Table) -> PoolReport {
+        // Nothing of the pool happens in between.
+        let (status, occurrence) = (self.store.status(), table.occurrences().number());
         let entries = self.store.volumes();
         let mut volumes: Vec<VolumeReport> =
             self.volumes.borrow().values().map(|open| self.volume_report(open, &entries)).collect();
@@ -65,7 +66,8 @@ impl<B: DriveProvider> OpenPool<B> {
         let drives: Vec<DriveReport> = drives.collect();
         let notes = self.notes_now(&drives);
         let parting = self.parting(&status);
-        PoolReport { home, drives, status, opened: self.opened.clone(), volumes, notes, parting }
+        let opened = self.opened.clone();
+        PoolReport { home, drives, status, opened, volumes, notes, parting, occurrence }
     }
 
     pub(super) fn parting(&self, status: &PoolStatus) -> Vec<String> {

@@ -14,6 +14,7 @@ use crate::door::{AccessList, FormatRequest, HostNqn, NamespaceInfo, Nsid};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::name::VolumeName;
+use crate::occurrences::ErasedBy;
 use crate::qos::VolumeQos;
 use crate::report::VolumeReport;
 use crate::store_volume::StoreVolume;
@@ -278,11 +279,15 @@ impl<B: DriveProvider> ReactorPools<B> {
         if request.is_erase {
             let erasing = volume.prepare_erase(EraseKind::Wipe)?;
             drop(changing);
-            return self.erase(&pool, &erasing, Some(request.lba_bytes)).await;
+            let erased = self.erase(&pool, &erasing, Some(request.lba_bytes)).await;
+            pool.tell_erase(&self.table, place.volume, ErasedBy::Format(host), &erased);
+            return erased;
         }
         let formatting = volume.begin_format()?;
         drop(changing);
-        formatting.run(request.lba_bytes).await?;
+        let formatted = formatting.run(request.lba_bytes).await;
+        pool.tell_erase(&self.table, place.volume, ErasedBy::Format(host), &formatted);
+        formatted?;
         self.publish(&pool, place.volume);
         Ok(())
     }

@@ -10,6 +10,7 @@ use ashlar_store::{DriveCondition, DriveStatus, Failure, PoolStatus};
 use super::{OpenPool, PoolDrive, ReactorPools};
 use crate::door::SpaceFigures;
 use crate::drive_provider::DriveProvider;
+use crate::occurrences::Occurred;
 use crate::report::read_only;
 use crate::table::{PoolHealth, Table};
 
@@ -25,6 +26,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         let (provider, table, world) =
             (self.provider.clone(), self.table.clone(), self.world.clone());
         let fuse = pool.fuse().clone();
+        self.hear_of_losses(pool);
         let pool: Weak<OpenPool<B>> = Rc::downgrade(pool);
         table_figures(&table, &pool);
         let watching = async move {
@@ -39,6 +41,13 @@ impl<B: DriveProvider> ReactorPools<B> {
         };
         let guarded = fuse.guard(watching);
         self.world.spawn(async move { drop(guarded.await) });
+    }
+
+    /// Puts down what the pool loses, when it does: it may be there again before anybody looks.
+    fn hear_of_losses(&self, pool: &OpenPool<B>) {
+        let (table, uuid) = (self.table.clone(), pool.uuid);
+        let heard = move |loss| table.occurrences().put(uuid, Occurred::Lost(loss));
+        pool.store.hear_of_losses(heard);
     }
 }
 

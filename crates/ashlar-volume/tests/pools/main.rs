@@ -6,6 +6,7 @@ mod erasing;
 mod formatting;
 mod new_drives;
 mod node;
+mod occurrences;
 mod rejoin;
 mod slow_drive;
 mod stopped;

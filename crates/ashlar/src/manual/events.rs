@@ -20,21 +20,24 @@ and alarms may go by it. [What has happened](operations.md#what-has-happened) sa
 found, [Notifications](notifications.md) who else is told of them. An event has these names, of
 which those that do not apply are `null`: the [object `Event`](api-reference.md#event).
 
-The daemon writes down what hosts and clients do as it happens. How pools, drives and long work are
-it looks for every second or two, and after each change: what begins and ends between two looks, or
-within the last one before a crash, is no event of theirs, and `time` is that of the look.
+The daemon writes down what hosts and clients do as it happens, and so that a drive is lost or a
+pool takes no writes any more: that is there, with its time, though it is over within a moment. How
+pools, drives and long work are besides it looks for every second or two, after each loss, and after
+each change: of what begins and ends between two looks, as that a drive is slow, there is no event,
+and `time` is that of the look. What has happened since the last look before a crash is in no log.
 
 *Severity* is how bad such an event may be: `info` is to know, `warning` to look at, `error` to do
 something about. Where several are named, the event says which. What an event says to do names its
 own pool and drive.
 ";
 
-const SUBJECTS: [(EventSubject, &str); 6] = [
+const SUBJECTS: [(EventSubject, &str); 7] = [
     (EventSubject::Daemon, "Of the daemon"),
     (EventSubject::Receiver, "Of webhooks and mail"),
     (EventSubject::Change, "Of changes that clients ask for"),
     (EventSubject::Pool, "Of pools"),
     (EventSubject::Drive, "Of drives"),
+    (EventSubject::Erase, "Of erases"),
     (EventSubject::Host, "Of hosts"),
 ];
 
@@ -75,6 +78,10 @@ fn about(subject: EventSubject) -> &'static str {
         }
         EventSubject::Pool => "`pool` names the pool.\n",
         EventSubject::Drive => "`pool` names the pool, `drive` its drive, as `drive-2`.\n",
+        EventSubject::Erase => {
+            "`pool` names the pool, or that of which the drive was, `volume` the volume, and `host` \
+             who has\nasked for it.\n"
+        }
         EventSubject::Host => {
             "`host` is the host's NQN where the event is of one host; `address`, `controller_id` \
              and `reason`\nare those of its [connection](notifications.md#hosts).\n"

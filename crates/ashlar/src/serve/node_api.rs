@@ -11,7 +11,9 @@ use ashlar_control::types::{
     ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
     Volume,
 };
-use ashlar_control::{Answer, ApiError, Consent, HostVisits, NodeApi, SharedHostNqn, Warning};
+use ashlar_control::{
+    Answer, ApiError, Consent, HostVisits, Look, NodeApi, Occurrences, SharedHostNqn, Warning,
+};
 use ashlar_node::MachineNode;
 use ashlar_target::nvme_tcp::{Portal, Target};
 use ashlar_volume::{Order, SubsystemInfo};
@@ -26,7 +28,7 @@ use super::memory::Memory;
 use super::state::StateDir;
 use super::stops::Stops;
 use super::turns::{Over, Turns};
-use super::{Config, convert, visits};
+use super::{Config, convert, occurrences, visits};
 pub use namespaces::Remembered;
 use opening::Openers;
 
@@ -220,6 +222,18 @@ impl NodeApi for ServedNode {
 
     fn host_visits_have_come(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.shared.target.visits_have_come())
+    }
+
+    fn look(&self) -> Answer<'_, Look> {
+        Box::pin(self.shared.look())
+    }
+
+    fn take_occurrences(&self) -> Occurrences {
+        occurrences::occurrences(self.shared.node.table().occurrences().take())
+    }
+
+    fn occurrences_have_come(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.shared.node.table().occurrences().have_come())
     }
 
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn> {

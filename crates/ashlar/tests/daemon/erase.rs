@@ -152,6 +152,24 @@ fn a_volume_that_is_wiped_reads_as_zeros_also_after_a_kill() {
 }
 
 #[test]
+fn a_format_of_a_host_is_told_with_the_host_and_the_volume() {
+    let place = Place::new();
+    let _daemon = place.start();
+    tank(&place);
+    let options = options(&place);
+    let formatted = async move {
+        let controller = Controller::connect(options).await.expect("the daemon serves");
+        controller.format(1, 0).await.expect("it is the host's volume");
+        controller.disconnect().await;
+    };
+    run(Config::default(), formatted).expect("a reactor starts");
+    let told = place.json(&["events", "--kind", "volume_erased"]);
+    let event = &told[0];
+    assert_eq!((&event["pool"], &event["volume"]), (&"tank".into(), &"v0".into()), "{told}");
+    assert_says(event["host"].as_str().expect("a name"), &["nqn."]);
+}
+
+#[test]
 fn what_cannot_be_written_is_not_wiped_and_nobody_is_asked() {
     let place = Place::new();
     let _daemon = place.start();
@@ -189,6 +207,8 @@ fn the_drives_of_a_pool_that_is_destroyed_securely_hold_nothing_any_more() {
         serde_json::from_str(body(&place.get("/api/v1/erases"))).expect("JSON");
     assert_eq!(erases.as_array().map(Vec::len), Some(3));
     assert_eq!(erases[0]["states"][0], "finished");
+    let told = place.json(&["events", "--kind", "erase_finished"]);
+    assert_eq!(told.as_array().map(Vec::len), Some(3), "{told}");
     // The drives are anybody's.
     place.create_pool("tank", 0..3);
     let erased = place.json(&["pool", "destroy", "tank", "--secure", "--yes"]);
@@ -215,6 +235,8 @@ fn drives_that_are_not_there_are_named_and_the_command_fails() {
     let said = crate::support::text(&output.stdout) + &crate::support::text(&output.stderr);
     assert!(!output.status.success(), "{said}");
     assert_says(&said, &["drive-1: not erased", "was not there", "a drive was not erased"]);
+    let told = place.in_words(&["events", "--kind", "erase_failed"]);
+    assert_says(&told, &["tank/drive-1", "the drive was not there"]);
     let [erased, left] =
         [place.image(0), place.aside(1)].map(|file| fs::read(file).expect("a file"));
     assert!(erased.iter().all(|byte| *byte == 0));

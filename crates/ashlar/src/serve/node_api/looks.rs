@@ -1,7 +1,7 @@
 //! How the node is, as the API shows it. Nothing changes.
 
-use ashlar_control::ApiError;
 use ashlar_control::types::{DriveInfo, NameDrive, Pool, Status, Volume};
+use ashlar_control::{ApiError, Look};
 use ashlar_volume::PoolReport;
 
 use super::super::convert::{self, Known};
@@ -40,6 +40,22 @@ impl Shared {
 
     pub(super) async fn read_pools(&self) -> Result<(Vec<Pool>, Vec<Volume>), ApiError> {
         let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
+        let volumes =
+            reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
+        Ok((self.pools_of(&reports), volumes))
+    }
+
+    /// What the watcher looks at.
+    pub(super) async fn look(&self) -> Result<Look, ApiError> {
+        let reports = self.node.reports().await.map_err(|gone| api_error(gone.into()))?;
+        let known = |report: &PoolReport| (report.status.uuid.to_string(), report.occurrence);
+        let known = reports.iter().map(known).collect();
+        let (pools, erases) = (self.pools_of(&reports), self.drive_erases().await?);
+        Ok(Look { pools, known, erases })
+    }
+
+    /// All pools, of which these are open.
+    fn pools_of(&self, reports: &[PoolReport]) -> Vec<Pool> {
         let memory = self.memory();
         let mut pools: Vec<Pool> =
             reports.iter().map(|report| self.pool_with(report, &memory)).collect();
@@ -60,9 +76,7 @@ impl Shared {
                 Some(convert::unavailable_pool(pool, &self.why_stopped(pool)?))
             }));
         pools.sort_by(|one, other| one.name.cmp(&other.name));
-        let volumes =
-            reports.iter().flat_map(|report| &report.volumes).map(convert::volume).collect();
-        Ok((pools, volumes))
+        pools
     }
 
     /// An open pool as the API shows it.
