@@ -43,7 +43,8 @@ export interface components {
         Alert: {
             /**
              * @description A word that does not change: the state of the pool or drive, the `kind` of what the drive
-             *     warns of, `spare_refused`, `reserve_released`, `no_second_loss` or `daemon_warning`.
+             *     warns of, `spare_refused`, `reserve_released`, `no_second_loss`, `data_unreadable`,
+             *     `scrub_unrepaired`, `ledger_differs` or `daemon_warning`.
              */
             code: string;
             /** @description The drive that it is about, by its name within the pool. */

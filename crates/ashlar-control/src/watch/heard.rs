@@ -21,8 +21,9 @@ const WAITING_MAX: usize = 1024;
 /// What was heard of, and not told yet.
 pub struct Heard {
     erases: Flood,
-    /// Erases of which nothing was told, by themselves or at all.
+    /// Of those that were not told of, the ones that have failed.
     failed: u64,
+    /// Those of which nothing is known.
     lost: u64,
     losses: VecDeque<PoolLoss>,
 }
@@ -79,20 +80,21 @@ impl Heard {
         taken
     }
 
-    /// Those that were not told one by one.
+    /// Those that were not told one by one. What the node had no room for was erases, too: drives
+    /// and pools are not that many.
     fn untold(&mut self, now: Instant) -> Option<Told> {
-        let (untold, lost) = (self.erases.take_untold(now), std::mem::take(&mut self.lost));
-        let failed = if untold > 0 { std::mem::take(&mut self.failed) } else { 0 };
-        if untold + lost == 0 {
+        let untold = self.erases.take_untold(now) + std::mem::take(&mut self.lost);
+        if untold == 0 {
             return None;
         }
+        let failed = std::mem::take(&mut self.failed);
         let (severity, kind) = match failed {
             0 => (Severity::Info, VolumeErased),
             _ => (Severity::Error, EraseFailed),
         };
         let message = format!(
             "{untold} more volumes were erased, or were to be, than are told of one by one; \
-             {failed} of them have failed. {lost} occurrences were not written down"
+             {failed} of them are known to have failed"
         );
         Some((None, Happening::new(severity, kind, message)))
     }

@@ -79,8 +79,8 @@ fn a_pool_that_takes_no_writes_any_more_has_lost_them_and_one_that_is_closed_has
             sleep(Duration::from_millis(1)).await;
             all.extend(whats(&node));
         }
-        let drives = all.iter().filter(|what| !is_halt(what)).count();
-        assert_eq!((drives, all.len()), (2, 3), "{all:?}");
+        let lost = all.iter().filter(|what| !is_halt(what)).count();
+        assert_eq!((lost, all.len()), (2, 3), "{all:?}");
         node.create_pool(pool("other"), drives("b", 3), false).await.unwrap();
         node.close_pool("other").await.unwrap();
         assert_eq!(whats(&node), []);

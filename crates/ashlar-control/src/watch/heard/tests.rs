@@ -53,7 +53,7 @@ fn what_the_node_could_not_keep_is_told_of() {
     let mut heard = Heard::default();
     heard.hear(Instant::now(), Occurrences { all: Vec::new(), lost: 12 });
     let told = heard.hear(Instant::now(), Occurrences::default());
-    assert!(told[0].1.message.contains("12 occurrences were not written down"), "{told:?}");
+    assert!(told[0].1.message.contains("12 more volumes"), "{told:?}");
 }
 
 #[test]
