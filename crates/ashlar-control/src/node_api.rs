@@ -99,6 +99,11 @@ pub enum Loss {
         /// Why.
         why: String,
     },
+    /// The answers of a drive: it has given none for a while, though it owes some.
+    Answers {
+        /// Its name within the pool.
+        drive: String,
+    },
     /// It takes no writes any more, for this reason.
     Writes(String),
 }
@@ -173,7 +178,8 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     fn look(&self) -> Answer<'_, Look>;
     /// What has happened in pools since this was asked last: the watcher asks, and nobody else.
     fn take_occurrences(&self) -> Occurrences;
-    /// Ends once something has happened in a pool: then there may be something to take.
+    /// Ends once something has happened in a pool: then there may be something to take, and
+    /// something to look at.
     fn occurrences_have_come(&self) -> BoxFuture<'_, ()>;
     /// The host names that two hosts use at once.
     fn shared_host_nqns(&self) -> Vec<SharedHostNqn>;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod faulty;
+mod heard;
 mod permit;
 mod raw;
 mod reading;
@@ -22,6 +23,8 @@ use crate::geometry::{ChunkAddr, ColumnMask, DriveLayout, Geometry};
 use crate::silence::Silences;
 use crate::slow::Speed;
 use answers::Patience;
+use heard::Hearer;
+pub use heard::Trouble;
 use permit::Permit;
 use reconstruct_cache::ReconstructCache;
 
@@ -131,13 +134,11 @@ impl Drop for WithoutRoom<'_> {
     }
 }
 
-type Hearer = Box<dyn Fn(DriveId, &Failure)>;
-
 /// The members of a pool. A drive that is given up stays in it, unused, until its owner removes it.
 pub struct Array<D> {
     members: RefCell<Vec<Option<Rc<Member<D>>>>>,
     changed: Notify,
-    /// Hears of each drive that is given up, when it is.
+    /// Hears of what drives come to.
     heard: RefCell<Option<Hearer>>,
     /// Writes that have found no room and have not been done since.
     out_of_room: Cell<usize>,
@@ -297,14 +298,7 @@ impl<D: Device> Array<D> {
         *member.failure.borrow_mut() = Some(why.clone());
         member.silence.wake_all();
         self.changed.notify_one();
-        if let Some(heard) = &*self.heard.borrow() {
-            heard(drive, &why);
-        }
-    }
-
-    /// From now on `heard` is told of each drive that is given up, when it is.
-    pub fn hear_of_losses(&self, heard: impl Fn(DriveId, &Failure) + 'static) {
-        *self.heard.borrow_mut() = Some(Box::new(heard));
+        self.tell(drive, Trouble::GivenUp(why));
     }
 
     /// Returns when a drive has been given up, or has had too many faults, since the last time it

@@ -103,6 +103,11 @@ impl Occurrences {
             inner.lost += 1;
         }
         drop(inner);
+        self.ring();
+    }
+
+    /// Has the reader look at once: something is as it was not before.
+    pub(crate) fn ring(&self) {
         // Kept for a reader that does not wait at the moment.
         self.has_come.notify_one();
     }
@@ -121,7 +126,7 @@ impl Occurrences {
         }
     }
 
-    /// Waits until there is something to take. It may have been taken meanwhile.
+    /// Waits until there may be something to take, or to look at.
     pub async fn have_come(&self) {
         self.has_come.notified().await;
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, SECTOR_BYTES, wait_for};
 
-use super::{Array, Member};
+use super::{Array, Member, Trouble};
 use crate::faults::Failure;
 use crate::silence::{Debt, Silence};
 
@@ -81,7 +81,9 @@ impl<D: Device> Array<D> {
         if !silent.is_empty() {
             self.reconstruct_cache.silence();
         }
-        silent.into_iter().map(|(drive, _)| DriveId(drive as u16)).collect()
+        let silent: Vec<_> = silent.into_iter().map(|(drive, _)| DriveId(drive as u16)).collect();
+        silent.iter().for_each(|drive| self.tell(*drive, Trouble::Silent));
+        silent
     }
 
     /// Asks a drive for something, so that it is seen when it answers reads again, and not before.

@@ -332,6 +332,24 @@ fn nobody_waits_for_a_drive_that_has_been_given_up() {
     );
 }
 
+/// By the next look at it the drive may answer again.
+#[test]
+fn who_hears_of_trouble_is_told_that_a_drive_is_silent_and_that_it_is_given_up_and_nothing_twice() {
+    let (array, geometry, _member) = hanging();
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let hears = heard.clone();
+    array.hear_of_trouble(move |drive, trouble| hears.borrow_mut().push((drive, trouble)));
+    let mut waits = pin!(array.read_sectors(&geometry, 2, &(0..1)));
+    assert!(poll(waits.as_mut()).is_pending());
+    look_until_silent(&array);
+    array.look();
+    for _ in 0..2 {
+        array.give_up(DriveId(2), DeviceError::Gone);
+    }
+    let given_up = Trouble::GivenUp(DeviceError::Gone.into());
+    assert_eq!(*heard.borrow(), [(DriveId(2), Trouble::Silent), (DriveId(2), given_up)]);
+}
+
 #[test]
 fn nothing_is_looked_at_while_no_drive_owes_anything() {
     let (array, geometry, member) = hanging();

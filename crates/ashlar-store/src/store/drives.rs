@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ashlar_block::{DriveId, DriveUuid, IoError, World};
 use ashlar_format::superblock::Superblock;
-use ashlar_raid::Failure;
+use ashlar_raid::{Failure, Trouble};
 
 use super::Store;
 use crate::members::FoundDrive;
@@ -19,6 +19,9 @@ use crate::recovery::OpenError;
 pub enum Loss {
     /// A drive, which is not used any more, and why.
     Drive(DriveId, Failure),
+    /// The answers of a drive: it owes some, and has given none for a while. It is slow until it
+    /// gives one.
+    Answers(DriveId),
     /// It takes no writes any more, for this reason.
     Writes(String),
 }
@@ -29,8 +32,10 @@ impl<W: World> Store<W> {
     pub fn hear_of_losses(&self, heard: impl Fn(Loss) + 'static) {
         let heard = Rc::new(heard);
         let of_drive = heard.clone();
-        let drive_lost = move |drive, why: &Failure| of_drive(Loss::Drive(drive, why.clone()));
-        self.pool.array.hear_of_losses(drive_lost);
+        self.pool.array.hear_of_trouble(move |drive, trouble| match trouble {
+            Trouble::GivenUp(why) => of_drive(Loss::Drive(drive, why)),
+            Trouble::Silent => of_drive(Loss::Answers(drive)),
+        });
         self.pool.halt.hear(move |why| heard(Loss::Writes(why.to_owned())));
     }
 

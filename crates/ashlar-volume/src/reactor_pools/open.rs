@@ -194,6 +194,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         self.table
             .put_pool(uuid, pool.volumes.borrow().values().map(|open| pool.row(self.index, open)));
         self.watch(&pool);
+        self.table.occurrences().ring();
         self.go_on_erasing(&pool);
         Ok(pool.record(&self.provider))
     }

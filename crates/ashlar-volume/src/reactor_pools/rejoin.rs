@@ -48,6 +48,7 @@ impl<B: DriveProvider> ReactorPools<B> {
         }
         let kept = returned?.columns_kept;
         tracing::info!(pool = pool.name(), drive = spec, kept, "the drive is back");
+        self.table.occurrences().ring();
         Ok(pool.record(&self.provider))
     }
 

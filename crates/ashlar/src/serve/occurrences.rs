@@ -23,6 +23,7 @@ fn loss(lost: ashlar_store::Loss) -> Loss {
         ashlar_store::Loss::Drive(drive, why) => {
             Loss::Drive { drive: format!("drive-{}", drive.0), why: why.to_string() }
         }
+        ashlar_store::Loss::Answers(drive) => Loss::Answers { drive: format!("drive-{}", drive.0) },
         ashlar_store::Loss::Writes(why) => Loss::Writes(why),
     }
 }

@@ -8,6 +8,7 @@ use crate::watch::heard::PoolLoss;
 use crate::watch::visits::Told;
 
 const READ_ONLY: &str = "read-only";
+const SLOW: &str = "slow";
 
 /// What is to be told of these losses, of which `seen` knows afterwards: the next look tells what
 /// has become of them. Of pools and drives that were not seen it tells how they are.
@@ -19,6 +20,7 @@ pub fn tell(seen: &mut Seen, losses: Vec<PoolLoss>) -> Vec<Told> {
         }
         let happening = match what {
             Loss::Drive { drive, why } => drive_lost(pool, &drive, why),
+            Loss::Answers { drive } => silent(pool, &drive),
             Loss::Writes(why) => halted(pool, why),
         };
         happening.map(|happening| (Some(at), happening))
@@ -27,11 +29,26 @@ pub fn tell(seen: &mut Seen, losses: Vec<PoolLoss>) -> Vec<Told> {
 }
 
 fn drive_lost(pool: &mut Pool, name: &str, why: String) -> Option<Happening> {
+    drive_is(pool, name, |drive| {
+        let others = drive.states.iter().skip(1).filter(|state| *state != SLOW).cloned();
+        drive.states = std::iter::once("failed".to_owned()).chain(others).collect();
+        drive.problem = Some(why);
+    })
+}
+
+/// It is slow until it answers.
+fn silent(pool: &mut Pool, name: &str) -> Option<Happening> {
+    drive_is(pool, name, |drive| {
+        drive.states.retain(|state| state != SLOW);
+        drive.states.push(SLOW.to_owned());
+    })
+}
+
+fn drive_is(pool: &mut Pool, name: &str, change: impl FnOnce(&mut PoolDrive)) -> Option<Happening> {
     let index = pool.drives.iter().position(|drive| drive.name == name)?;
     let before = pool.drives[index].clone();
-    let others = before.states.iter().skip(1).filter(|state| *state != "slow").cloned();
-    let states = std::iter::once("failed".to_owned()).chain(others).collect();
-    let now = PoolDrive { states, problem: Some(why), ..before.clone() };
+    let mut now = before.clone();
+    change(&mut now);
     let happening = drive_state(pool, Some(&before), &now);
     pool.drives[index] = now;
     happening

@@ -59,6 +59,18 @@ fn a_loss_that_a_look_has_seen_is_told_once() {
 }
 
 #[test]
+fn a_drive_that_gives_no_answers_for_a_moment_between_two_looks_is_told_of_with_both() {
+    let silent = || Loss::Answers { drive: "drive-1".to_owned() };
+    let known = || pool("online", well());
+    let expected = ["drive_state slow", "drive_state online"];
+    assert_eq!(told(known(), [silent()], known()), expected);
+    assert_eq!(told(known(), [silent(), silent()], known()), expected);
+    let lost_then = pool("online", vec![drive("drive-0", "online"), drive("drive-1", "failed")]);
+    let expected = ["drive_state slow", "drive_state failed"];
+    assert_eq!(told(known(), [silent(), lost("drive-1")], lost_then), expected);
+}
+
+#[test]
 fn a_pool_that_has_halted_and_is_opened_anew_between_two_looks_is_told_of_with_both() {
     let halt = Loss::Writes("too many drives are lost".to_owned());
     let expected = ["pool_state_entered read-only", "pool_state_left read-only"];
