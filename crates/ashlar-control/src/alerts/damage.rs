@@ -43,7 +43,7 @@ fn ledger(pool: &Pool, standing: &Standing) -> Option<Alert> {
         pool.name,
         standing.differences.len()
     );
-    let hint = "`ashlar pool show POOL` has all of them: report that with `ashlar support`; it is \
-                over once `ashlar pool verify POOL` finds none";
+    let hint = "`ashlar pool show POOL --output json` has all of them in `jobs.verify`: report that \
+                with `ashlar support`; it is over once `ashlar pool verify POOL` finds none";
     Some(error(pool, "ledger_differs", message, hint))
 }

@@ -21,11 +21,11 @@ found, [Notifications](notifications.md) who else is told of them. An event has 
 which those that do not apply are `null`: the [object `Event`](api-reference.md#event).
 
 The daemon writes down what hosts and clients do as it happens, and so that a drive is lost or gives
-no answers, and that a pool takes no writes any more: each is there, with its time, though it is over
-within a moment. How pools, drives and long work are besides it looks for after each of these and
-after each change, and every second or two: of what begins and ends between two looks there is no
-event, and `time` is that of the look. What has happened since the last look before a crash is in no
-log.
+no answers, and that a pool takes no writes any more: each is there, with its time, though it is
+over within a moment. How pools, drives and long work are besides it looks for after each of these
+and after each change, and every second or two: of what begins and ends between two looks there is
+no event, and `time` is that of the look. What has happened since the last look before a crash is in
+no log.
 
 *Severity* is how bad such an event may be: `info` is to know, `warning` to look at, `error` to do
 something about. Where several are named, the event says which. What an event says to do names its
