@@ -1,3 +1,4 @@
+import { wrongWith } from './axe'
 import { DRIVES, HOSTS, JOBS, VOLUMES, atSize } from './size'
 import { expect, test } from './test'
 
@@ -10,10 +11,12 @@ test('an appliance of its size is shown whole, with no more drawn at a time than
   await atSize(page, (path) => daemon.json(path))
   await page.reload()
   await expect(page.locator('[data-readout="Redundancy"]')).toContainText('1 of 2')
+  const wrong: string[] = []
   const at = async (hash: string, shown: string | RegExp) => {
     await page.goto(`${daemon.url}/#/${hash}`)
     await expect(page.getByRole('main')).toContainText(shown)
     expect(await page.evaluate(() => document.querySelectorAll('*').length), hash).toBeLessThan(ELEMENTS_MAX)
+    wrong.push(...(await wrongWith(page, hash)))
   }
   await expect(page.locator('[data-readout="Health"]')).toContainText(/Attention.*, and 2 more/)
   await at('overview', "drive-12 of pool 'production' is failed")
@@ -27,6 +30,7 @@ test('an appliance of its size is shown whole, with no more drawn at a time than
   await expect(page.getByRole('main')).toContainText('slot 12 of enclosure 500304801ef2a93f')
   const lights: unknown[] = []
   await page.route('**/api/v1/drives/locate', (route) => (lights.push(route.request().postDataJSON()), route.fulfill({ json: {} })))
+  wrong.push(...(await wrongWith(page, 'a drive that has failed')))
   await page.getByRole('button', { name: 'Light its slot' }).click()
   await expect(page.getByRole('status').filter({ hasText: 'The light of slot 12 of enclosure 500304801ef2a93f is on.' })).toBeVisible()
   expect(lights).toEqual([{ drive: 'production/drive-12', on: true }])
@@ -38,6 +42,7 @@ test('an appliance of its size is shown whole, with no more drawn at a time than
   await page.getByLabel('Filter volumes').fill('vm-0777')
   await page.getByRole('link', { name: 'production/vm-0777-database-primary' }).click()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('production/vm-0777-database-primary')
+  expect(wrong).toEqual([])
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   daemon.run('volume', 'delete', 'tank/like', '--yes')
 })
