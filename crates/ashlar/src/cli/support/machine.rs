@@ -28,12 +28,15 @@ const FILES: &[(&str, &str)] = &[
     ("machine/pressure-memory.txt", "/proc/pressure/memory"),
 ];
 
+/// The part that has the unit with its drop-ins, which may have secrets.
+const UNIT: &str = "machine/unit.txt";
+
 /// Programs, each with the lines of a log that it is asked for at most.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("machine/devices.txt", &["lsblk", "--all", "--output-all", "--pairs"]),
     ("machine/links.txt", &["ip", "-statistics", "address"]),
     ("machine/service.txt", &["systemctl", "--no-pager", "--full", "status", "ashlar"]),
-    ("machine/unit.txt", &["systemctl", "--no-pager", "cat", "ashlar"]),
+    (UNIT, &["systemctl", "--no-pager", "cat", "ashlar"]),
     ("logs/daemon.txt", &["journalctl", "--no-pager", "--unit", "ashlar", "--lines", "50000"]),
     ("logs/kernel.txt", &["journalctl", "--no-pager", "--dmesg", "--lines", "20000"]),
 ];
@@ -55,7 +58,10 @@ pub async fn add(bundle: &mut Bundle, state: &Path, config: &Path) -> anyhow::Re
         bundle.add(part, path, read(Path::new(path)).as_deref().map_err(String::as_str))?;
     }
     for (part, line) in PROGRAMS {
-        let said = said_by(line).await;
+        let mut said = said_by(line).await;
+        if *part == UNIT {
+            said = said.map(|text| redact::unit(&String::from_utf8_lossy(&text)).into_bytes());
+        }
         bundle.add(part, &line.join(" "), said.as_deref().map_err(String::as_str))?;
     }
     let plain = read(config).and_then(|text| redact::config(&String::from_utf8_lossy(&text)));

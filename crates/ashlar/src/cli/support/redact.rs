@@ -1,7 +1,8 @@
-//! What a bundle does not give away: secrets in the configuration and in addresses.
+//! What a bundle does not give away: secrets in the configuration, in addresses and in the unit.
 //!
 //! Secrets themselves are in files that the configuration names, and those are not taken. Addresses
-//! of webhooks are: many services have a secret in their path.
+//! of webhooks are: many services have a secret in their path. So is the unit with its drop-ins,
+//! where a variable of the environment may have one.
 
 use ashlar_control::types::Receiver;
 use toml::{Table, Value};
@@ -67,6 +68,40 @@ pub fn receivers(body: &[u8]) -> Result<Vec<u8>, String> {
             receiver.problem.take().map(|problem| problem.replace(&secret, &receiver.address));
     }
     serde_json::to_vec(&all).map_err(|error| error.to_string())
+}
+
+/// Settings of a unit whose values may be secrets. `EnvironmentFile=` names a file.
+const SECRET_SETTINGS: &[&str] = &["Environment", "SetCredential", "SetCredentialEncrypted"];
+
+/// The files of a unit without the values of such settings, and of those commented out.
+pub fn unit(text: &str) -> String {
+    let mut plain = String::new();
+    // Whether the setting whose value goes on in this line, after a backslash, is commented out.
+    let mut left_out = None;
+    for line in text.lines() {
+        let goes_on = line.ends_with('\\');
+        let is_comment = line.trim_start().starts_with(['#', ';']);
+        if let Some(name) = secret_setting(line) {
+            plain += &format!("{name}={LEFT_OUT}\n");
+            left_out = goes_on.then_some(is_comment);
+        } else if let Some(is_comments) = left_out {
+            // A comment in the midst of a value does not end it.
+            if !goes_on && (!is_comment || is_comments) {
+                left_out = None;
+            }
+        } else {
+            plain += line;
+            plain.push('\n');
+        }
+    }
+    plain
+}
+
+/// The name of the setting with its indentation, if a line is of one that may have secrets.
+fn secret_setting(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once('=')?;
+    let setting = name.trim_start_matches(|sign: char| sign.is_whitespace() || "#;".contains(sign));
+    SECRET_SETTINGS.contains(&setting.trim_end()).then_some(name)
 }
 
 #[cfg(test)]

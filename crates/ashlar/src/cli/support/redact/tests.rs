@@ -45,3 +45,36 @@ fn an_address_is_no_more_than_its_server() {
         assert_eq!(server_of(address), server);
     }
 }
+
+#[test]
+fn a_unit_keeps_everything_but_the_values_of_its_environment() {
+    let text = r#"# /etc/systemd/system/ashlar.service.d/proxy.conf
+[Service]
+Environment="PROXY=http://ann:hunter2@proxy" \
+    TOKEN=hunter2 \
+# a comment, hunter2
+    MORE=hunter2
+EnvironmentFile=/etc/ashlar/environment
+  Environment = A=hunter2
+#Environment=OLD=hunter2 \
+#    OLDER=hunter2
+User=ashlar
+SetCredential=token:hunter2
+ExecStart=/usr/bin/ashlar serve \
+    --state /var/lib/ashlar
+"#;
+    let plain = unit(text);
+    assert!(!plain.contains("hunter2"), "{plain}");
+    let expected = r#"# /etc/systemd/system/ashlar.service.d/proxy.conf
+[Service]
+Environment=(left out)
+EnvironmentFile=/etc/ashlar/environment
+  Environment =(left out)
+#Environment=(left out)
+User=ashlar
+SetCredential=(left out)
+ExecStart=/usr/bin/ashlar serve \
+    --state /var/lib/ashlar
+"#;
+    assert_eq!(plain, expected);
+}
