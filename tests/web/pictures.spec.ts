@@ -13,7 +13,7 @@ test.skip(!FOLDER, 'only by `scripts/web pictures`')
 const PICTURES = [
   { name: 'overview', hash: 'overview', width: 1280, height: 800, colorScheme: 'light' },
   { name: 'path', hash: 'path', width: 1280, height: 880, colorScheme: 'dark' },
-  { name: 'phone', hash: 'path', width: 380, height: 1100, colorScheme: 'dark' },
+  { name: 'phone', hash: 'path', width: 360, height: 1100, colorScheme: 'dark' },
 ] as const
 
 async function signedIn(browser: Browser, demo: Daemon): Promise<Page> {
