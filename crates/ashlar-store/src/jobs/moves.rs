@@ -24,6 +24,16 @@ pub enum MoveKind {
     Rebalance,
 }
 
+impl MoveKind {
+    fn name(self) -> &'static str {
+        match self {
+            MoveKind::Rebuild => "rebuild",
+            MoveKind::Evacuation => "evacuation",
+            MoveKind::Rebalance => "rebalance",
+        }
+    }
+}
+
 /// How that stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MoveState {
@@ -214,8 +224,20 @@ impl<W: World> Pool<W> {
     fn tell_end(&self, kind: MoveKind) {
         let all = self.jobs.moves.0.borrow();
         let MoveReport { state, drives, bytes_moved, .. } = &all[&kind].report;
-        let pool = &self.name();
-        tracing::info!(pool, bytes_moved, ?drives, "{kind:?}: {state:?}");
+        let drives: Vec<String> = drives.iter().map(ToString::to_string).collect();
+        let (pool, drives) = (&self.name(), drives.join(", "));
+        let name = kind.name();
+        match state {
+            MoveState::Failed(why) => {
+                tracing::warn!(pool, bytes_moved, drives, "the {name} has failed: {why}");
+            }
+            MoveState::Stopped => {
+                tracing::info!(pool, bytes_moved, drives, "the {name} was stopped")
+            }
+            MoveState::Running | MoveState::Done => {
+                tracing::info!(pool, bytes_moved, drives, "the {name} has ended");
+            }
+        }
     }
 
     /// Of each kind the one that goes on, or else the last one since the pool was opened.
