@@ -223,19 +223,13 @@ impl<W: World> Pool<W> {
 
     fn tell_end(&self, kind: MoveKind) {
         let all = self.jobs.moves.0.borrow();
-        let MoveReport { state, drives, bytes_moved, .. } = &all[&kind].report;
-        let drives: Vec<String> = drives.iter().map(ToString::to_string).collect();
-        let (pool, drives) = (&self.name(), drives.join(", "));
-        let name = kind.name();
+        let MoveReport { state, bytes_moved, .. } = &all[&kind].report;
+        let (pool, name) = (&self.name(), kind.name());
         match state {
-            MoveState::Failed(why) => {
-                tracing::warn!(pool, bytes_moved, drives, "the {name} has failed: {why}");
-            }
-            MoveState::Stopped => {
-                tracing::info!(pool, bytes_moved, drives, "the {name} was stopped")
-            }
+            MoveState::Failed(why) => tracing::warn!(pool, bytes_moved, "the {name} failed: {why}"),
+            MoveState::Stopped => tracing::info!(pool, bytes_moved, "the {name} was stopped"),
             MoveState::Running | MoveState::Done => {
-                tracing::info!(pool, bytes_moved, drives, "the {name} has ended");
+                tracing::info!(pool, bytes_moved, "the {name} has ended");
             }
         }
     }
