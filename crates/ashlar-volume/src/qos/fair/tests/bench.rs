@@ -16,8 +16,8 @@ pub(super) enum Store {
     Serial(Rc<Cell<u64>>),
     /// Eight drives, each of which needs 2 µs for 4 KiB, and 70 µs until what is read is there.
     Drives(Rc<[Cell<u64>; 8]>, Rc<Cell<usize>>),
-    /// As `Serial`, once the data are there, for which it waits 400 µs; and for 100 ms at a time it
-    /// is faster or slower by up to a seventh.
+    /// As `Serial`, once the data are there, for which it waits 400 µs; and for 100 ms at a time
+    /// it is faster or slower by up to a seventh.
     Uneven(Rc<Cell<u64>>),
     /// Whatever else there is, each takes 20 ms.
     Far,
