@@ -79,7 +79,8 @@ pub struct Weighed {
     pub expected: f64,
 }
 
-/// The quiet volume in all rounds.
+/// The quiet volume in all rounds, and one of another daemon that has no neighbour: what the noise
+/// takes from that one, it takes by the processors and not by the appliance.
 #[derive(Clone, Debug, Serialize)]
 pub struct Neighbour {
     /// What the noisy one did.
@@ -90,9 +91,11 @@ pub struct Neighbour {
     pub noise_bytes_per_second: f64,
     /// The 99th percentile of the quiet one alone, the median over all rounds.
     pub alone_p99_us: f64,
-    /// The same beside the noisy one.
+    /// The same of the other daemon's, while the noisy one goes on.
+    pub elsewhere_p99_us: f64,
+    /// The same beside the noisy one, at the same time.
     pub beside_p99_us: f64,
-    /// The one over the other.
+    /// Beside the noisy one over elsewhere.
     pub p99: Option<Ratio>,
 }
 
@@ -131,8 +134,18 @@ pub fn measure(settings: &Settings) -> anyhow::Result<Report> {
         daemon.limit(POOL, "limited", limits)?;
         held.push(hold(&daemon, &limited, load, per_second)?);
     }
-    let neighbours = neighbours(&daemon, &progress, &quiet, &noisy)?;
+    let other = start_daemon(settings, 1)?;
+    let elsewhere = volume(&other, "quiet", "lz4", Content::Incompressible)?;
+    let volumes = Volumes { quiet, noisy, elsewhere };
+    let neighbours = neighbours(&daemon, &progress, &volumes)?;
     Ok(Report { held, weighed, neighbours })
+}
+
+/// A quiet volume and its neighbour, and a quiet one of another daemon.
+struct Volumes {
+    quiet: Server,
+    noisy: Server,
+    elsewhere: Server,
 }
 
 fn start_daemon(settings: &Settings, reactors: usize) -> anyhow::Result<Daemon> {
@@ -164,11 +177,11 @@ fn volume(
 fn neighbours(
     daemon: &Daemon,
     progress: &Progress,
-    quiet: &Server,
-    noisy: &Server,
+    volumes: &Volumes,
 ) -> anyhow::Result<Vec<Neighbour>> {
     let mut neighbours = Vec::new();
-    let free = end(start(noisy, Load { warm_up: NOISE_FIRST, duration: FREE, ..noisy_load() }))?;
+    let free =
+        end(start(&volumes.noisy, Load { warm_up: NOISE_FIRST, duration: FREE, ..noisy_load() }))?;
     let (limit, _) = limits_of(&free);
     let all = [
         ("held to a quarter", limit, QUIET_PER_SECOND),
@@ -178,7 +191,7 @@ fn neighbours(
     for (noise, limits, per_second) in all {
         progress.begin(&format!("a neighbour {noise}"));
         daemon.limit(POOL, "noisy", limits)?;
-        neighbours.push(disturb(quiet, noisy, noise, per_second)?);
+        neighbours.push(disturb(volumes, noise, per_second)?);
     }
     Ok(neighbours)
 }
@@ -295,29 +308,27 @@ fn off(ratio: f64) -> f64 {
     (ratio - 1.0).abs()
 }
 
-fn disturb(
-    quiet: &Server,
-    noisy: &Server,
-    noise: &str,
-    per_second: u32,
-) -> anyhow::Result<Neighbour> {
+fn disturb(volumes: &Volumes, noise: &str, per_second: u32) -> anyhow::Result<Neighbour> {
     let watched = Load {
         warm_up: Duration::from_millis(300),
         duration: ROUND,
         per_second: Some(per_second),
         ..Load::new(Direction::Read, 4 << 10, 1, 8)
     };
-    let (mut alone, mut beside, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+    let [mut alone, mut elsewhere, mut beside, mut moved] = [const { Vec::new() }; 4];
     // The first round does not count: in it the pool finds out how much it is to have at a time.
     for round in 0..=ROUNDS {
         interrupt::check()?;
-        let before = end(start(quiet, watched))?;
-        let running = start_nice(noisy, noisy_load());
+        let before = end(start(&volumes.quiet, watched))?;
+        let running = start_nice(&volumes.noisy, noisy_load());
         std::thread::sleep(NOISE_FIRST);
-        let during = end(start(quiet, watched))?;
+        let [other, during] =
+            [&volumes.elsewhere, &volumes.quiet].map(|volume| start(volume, watched)).map(end);
         let noise = end(running)?;
+        let (other, during) = (other?, during?);
         if round > 0 {
             alone.push(before.latency.p99_us);
+            elsewhere.push(other.latency.p99_us);
             beside.push(during.latency.p99_us);
             moved.push(noise.bytes_per_second);
         }
@@ -329,8 +340,9 @@ fn disturb(
         quiet_per_second: per_second,
         noise_bytes_per_second: median(&moved),
         alone_p99_us: median(&alone),
+        elsewhere_p99_us: median(&elsewhere),
         beside_p99_us: median(&beside),
-        p99: Ratio::of_rounds(&beside, &alone),
+        p99: Ratio::of_rounds(&beside, &elsewhere),
     })
 }
 
@@ -354,13 +366,14 @@ impl Figures for Report {
             ]);
         }
         let mut neighbours =
-            table::of("NEIGHBOUR", &["READS/S", "MB/S", "ALONE µS", "BESIDE µS", "P99"]);
+            table::of("NEIGHBOUR", &["READS/S", "MB/S", "ALONE µS", "ELSEWHERE", "BESIDE", "P99"]);
         for it in &self.neighbours {
             neighbours.add_row([
                 it.noise.clone(),
                 it.quiet_per_second.to_string(),
                 format!("{:.0}", it.noise_bytes_per_second / 1e6),
                 format!("{:.0}", it.alone_p99_us),
+                format!("{:.0}", it.elsewhere_p99_us),
                 format!("{:.0}", it.beside_p99_us),
                 table::ratio(it.p99),
             ]);
@@ -368,7 +381,8 @@ impl Figures for Report {
         format!(
             "{held}\n\nOperations beside the limit: of a host over 10 s, and of the second furthest from \
              it.\n\n{weighed}\n\n{neighbours}\n\nA quiet volume reads 4 KiB; the other writes 64 KiB, 64 \
-             outstanding."
+             outstanding. ELSEWHERE is a quiet volume of a daemon without neighbours, \
+             at the same time."
         )
     }
 

@@ -294,7 +294,7 @@ impl Target {
     );
     pub const QOS_NEIGHBOUR: Target = target(
         Topic::Qos,
-        "99th percentile of a quiet volume beside a noisy one / alone",
+        "99th percentile of a quiet volume beside a noisy one / of one elsewhere",
         Bound::AtMost(1.2),
     );
     pub const REBUILD_RATE: Target = target(
