@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ashlar_block::{BLOCK_BYTES, Cause, Clock, Lba, Nanos, VolumeId};
 use ashlar_raid::Level;
-use ashlar_store::{Compression, Obstacle, Options};
+use ashlar_store::{Compression, Obstacle, Options, VolumeUpdate};
 use bytes::Bytes;
 use futures_util::future::join_all;
 
@@ -256,7 +256,8 @@ impl Cramped {
         let done = match self.world.below(3) {
             0 => {
                 let attributes = self.world.below(1 << 32).to_le_bytes().to_vec().into();
-                self.pool.set_attributes(self.volume, attributes).await
+                let update = VolumeUpdate { attributes: Some(attributes), ..Default::default() };
+                self.pool.update_volume(self.volume, update).await
             }
             1 => {
                 let blocks = VOLUME_BLOCKS + self.world.below(VOLUME_BLOCKS);

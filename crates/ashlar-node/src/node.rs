@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
 use ashlar_store::format::superblock::Superblock;
-use ashlar_store::{Compression, NewPool, OpenPolicy, Options, WantedCapacity};
+use ashlar_store::{NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::qos::{Policy, PolicyChange};
 use ashlar_volume::{
-    AccessChange, AtomicWrites, DriveErase, DrivePlan, DriveReading, DriveReport, Given, Gone,
-    HeldDrive, KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order,
-    PoliciesReport, PoolActivity, PoolPlan, PoolRecord, PoolReport, QosChoice, Removal, Scope,
-    SettingsChange, Table, VolumeName, VolumeReport,
+    AccessChange, DriveErase, DrivePlan, DriveReading, DriveReport, Given, Gone, HeldDrive,
+    KnownPool, Measured, NewVolume, Node, NodeError, Nsid, Opening, Order, PoliciesReport,
+    PoolActivity, PoolPlan, PoolRecord, PoolReport, Removal, Scope, SettingsChange, Table,
+    VolumeChange, VolumeReport,
 };
 use futures_util::future::BoxFuture;
 
@@ -58,9 +58,6 @@ asked_of_the_node! {
     ) -> Result<PoliciesReport, NodeError>;
     fn delete_policy(pool: &'a str, name: String) -> Result<PoliciesReport, NodeError>;
     fn set_default_policy(pool: &'a str, name: Option<String>) -> Result<PoliciesReport, NodeError>;
-    fn set_volume_qos(
-        pool: &'a str, name: String, choice: QosChoice
-    ) -> Result<VolumeReport, NodeError>;
 
     fn create_pool(new: NewPool, drives: Vec<String>, force: bool) -> Result<PoolRecord, NodeError>;
     fn plan_pool(new: NewPool, drives: Vec<String>, force: bool) -> Result<PoolPlan, NodeError>;
@@ -110,18 +107,8 @@ asked_of_the_node! {
     ) -> Result<PoolRecord, NodeError>;
 
     fn create_volume(pool: &'a str, nsid: Nsid, new: NewVolume) -> Result<VolumeReport, NodeError>;
-    fn resize_volume(
-        pool: &'a str, name: String, size_bytes: u64, force: bool
-    ) -> Result<VolumeReport, NodeError>;
-    fn rename_volume(pool: &'a str, name: String, new: VolumeName) -> Result<VolumeReport, NodeError>;
-    fn protect_volume(
-        pool: &'a str, name: String, is_protected: bool
-    ) -> Result<VolumeReport, NodeError>;
-    fn set_compression(
-        pool: &'a str, name: String, compression: Compression
-    ) -> Result<VolumeReport, NodeError>;
-    fn set_atomic(
-        pool: &'a str, name: String, atomic: AtomicWrites
+    fn change_volume(
+        pool: &'a str, name: String, change: VolumeChange
     ) -> Result<VolumeReport, NodeError>;
     fn wipe_volume(pool: &'a str, name: String) -> Result<VolumeReport, NodeError>;
     fn change_access(

@@ -65,5 +65,5 @@ pub use space::promises::{
 pub use space::stripes::Stripes;
 pub use status::{DriveCondition, DriveStatus, PoolStatus};
 pub use store::drives::Loss;
-pub use store::{ATOMIC_BOUNDARY_BYTES, Store};
+pub use store::{ATOMIC_BOUNDARY_BYTES, Store, VolumeUpdate};
 pub use writer::batch::unit_blocks_max;

@@ -11,6 +11,7 @@ pub(crate) mod drives;
 mod name;
 mod room;
 mod units;
+mod update;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,9 +35,9 @@ use crate::status::PoolStatus;
 use crate::writer::batch::unit_blocks_max;
 use crate::writer::commit::occupancy;
 use crate::writer::compress::{blocks_in_a_turn, compress_next_blocks};
-use units::{add_items, cut};
-
 use bounds::{check_attributes, check_size};
+use units::{add_items, cut};
+pub use update::VolumeUpdate;
 
 /// See [`Store::atomic_write_bytes`].
 pub const ATOMIC_BOUNDARY_BYTES: u32 = 1 << 20;
@@ -207,25 +208,6 @@ impl<W: World> Store<W> {
         done
     }
 
-    /// Changes what is kept with a volume. Durable when it returns.
-    pub async fn set_attributes(&self, id: VolumeId, attributes: Bytes) -> Result<(), IoError> {
-        check_attributes(&attributes)?;
-        self.change(id, Request::Change, |volume| volume.attributes = attributes).await
-    }
-
-    /// Changes how a volume's blocks are stored from now on. Durable when it returns.
-    ///
-    /// # Panics
-    /// If blocks [cannot be stored](Store::can_store) like that.
-    pub async fn set_compression(
-        &self,
-        id: VolumeId,
-        compression: Compression,
-    ) -> Result<(), IoError> {
-        assert!(self.can_store(compression), "a fragment that no older Ashlar could read");
-        self.change(id, Request::Change, |volume| volume.compression = compression).await
-    }
-
     /// Forgets what was learnt from a volume of which nothing is left but zeros: its dictionaries,
     /// which have parts of what it held. Durable with the next change of the volume.
     pub fn unlearn(&self, id: VolumeId) -> Result<(), IoError> {
@@ -236,18 +218,32 @@ impl<W: World> Store<W> {
     /// Makes a volume larger or smaller; what lies beyond a smaller size is gone. Durable when it
     /// returns.
     pub async fn resize_volume(&self, id: VolumeId, blocks: u64) -> Result<(), IoError> {
-        check_size(blocks)?;
+        self.update_volume(id, VolumeUpdate { blocks: Some(blocks), ..Default::default() }).await
+    }
+
+    /// Changes a volume: all of it is durable when this returns, and nothing of it is done after an
+    /// error, unless the pool has halted.
+    ///
+    /// # Panics
+    /// If blocks [cannot be stored](Store::can_store) like that.
+    pub async fn update_volume(&self, id: VolumeId, update: VolumeUpdate) -> Result<(), IoError> {
+        update.check()?;
+        let can_store = |compression| self.can_store(compression);
+        assert!(update.compression.is_none_or(can_store), "a fragment that no older Ashlar reads");
+        let Some(blocks) = update.blocks else {
+            return self.change(id, Request::Change, |volume| update.apply(volume)).await;
+        };
         let _turn = self.pool.writer.resizing.lock().await;
         let before = self.live(id)?.blocks;
         if blocks < before {
             // First the size, so that nothing is written behind it any more.
-            self.change(id, Request::GivingBack, |volume| volume.blocks = blocks).await?;
+            self.change(id, Request::GivingBack, |volume| update.apply(volume)).await?;
             left_for_now(id, self.zero_range(id, Lba(blocks)..Lba(before)).await);
             return Ok(());
         }
         // A crash may have come between the two when it was made smaller.
         self.zero_range(id, Lba(before)..Lba(blocks)).await?;
-        self.change(id, Request::Change, |volume| volume.blocks = blocks).await
+        self.change(id, Request::Change, |volume| update.apply(volume)).await
     }
 
     /// Gives back what lies beyond the ends of volumes: a crash may have come while they were made

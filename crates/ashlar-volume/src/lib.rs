@@ -62,7 +62,8 @@ pub use occurrences::{ErasedBy, Occurred, Occurrence, Occurrences, TakenOccurren
 pub use reactor_pools::{
     CreateRequest, DriveErase, DrivePlan, DriveReading, EraseMethod, EraseOutcome, Given,
     KnownPool, NewVolume, OpenRequest, Opening, OpeningStage, PoliciesReport, PolicyReport,
-    PoolPlan, QosChoice, ReactorPools, Removal, StoppedPool, check_volume_size,
+    PoolPlan, QosChoice, ReactorPools, Removal, Resize, StoppedPool, VolumeChange,
+    check_volume_size,
 };
 pub use report::{
     DriveReport, HeldDrive, Order, PoolRecord, PoolReport, SettingsChange, VolumeReport,

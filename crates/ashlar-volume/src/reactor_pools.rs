@@ -27,6 +27,7 @@ use qos::Policies;
 use volumes::namespace_info;
 
 mod activity;
+mod change;
 mod create;
 mod destroy;
 mod elsewhere;
@@ -46,6 +47,7 @@ mod turns;
 mod volumes;
 mod watch;
 
+pub use change::{Resize, VolumeChange};
 pub use create::{CreateRequest, DriveReading};
 pub use destroy::{DriveErase, EraseMethod, EraseOutcome};
 pub use open::{Given, KnownPool, OpenRequest};

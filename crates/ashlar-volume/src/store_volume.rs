@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use ashlar_block::latency::OpKind;
 use ashlar_block::{AlignedBuf, BLOCK_BYTES, Cause, IoError, Lba, VolumeId, World, copies};
-use ashlar_store::{Store, Usage};
+use ashlar_store::{Store, Usage, VolumeUpdate};
 use bytes::Bytes;
 use futures_util::lock::Mutex;
 
@@ -246,13 +246,27 @@ impl<W: World> StoreVolume<W> {
         self.core.gate.entered()
     }
 
-    /// Changes its attributes, durably. One change follows another: a format changes them as well,
-    /// at its end, and whoever may see the volume is changed meanwhile.
+    /// Changes its attributes, durably.
     pub(crate) async fn change_attributes(
         &self,
         change: impl FnOnce(Attributes) -> Attributes,
     ) -> Result<(), IoError> {
+        self.update(VolumeUpdate::default(), change).await
+    }
+
+    /// Changes it as one, durably: that, and its attributes. One change follows another: a format
+    /// changes attributes as well, at its end, and whoever may see the volume is changed meanwhile.
+    /// A change of the size waits for what is under way.
+    pub(crate) async fn update(
+        &self,
+        update: VolumeUpdate,
+        change: impl FnOnce(Attributes) -> Attributes,
+    ) -> Result<(), IoError> {
         let core = &self.core;
+        let _alone = match update.blocks {
+            Some(_) => Some(core.gate.alone().await),
+            None => None,
+        };
         let _changing = core.changing_attributes.lock().await;
         let attributes = change(self.attributes());
         if attributes.write_protected && !self.attributes().write_protected {
@@ -261,21 +275,15 @@ impl<W: World> StoreVolume<W> {
             core.write_protected.set(true);
             core.gate.settle().await;
         }
-        let stored = core.store.set_attributes(core.id, attributes.encode().into()).await;
+        let blocks = update.blocks;
+        let update = VolumeUpdate { attributes: Some(attributes.encode().into()), ..update };
+        let stored = core.store.update_volume(core.id, update).await;
         if stored.is_ok() {
             *core.attributes.borrow_mut() = attributes;
+            blocks.into_iter().for_each(|blocks| core.size_bytes.set(blocks * BLOCK));
         }
         core.write_protected.set(core.attributes.borrow().write_protected);
         stored
-    }
-
-    /// Makes it larger or smaller, durably. A smaller one waits for what is under way.
-    pub(crate) async fn resize(&self, blocks: u64) -> Result<(), IoError> {
-        let core = &self.core;
-        let _alone = core.gate.alone().await;
-        core.store.resize_volume(core.id, blocks).await?;
-        core.size_bytes.set(blocks * BLOCK);
-        Ok(())
     }
 
     /// Begins to format it.

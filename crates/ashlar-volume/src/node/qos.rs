@@ -7,8 +7,7 @@ use crate::dispatcher::{Dispatcher, Gone};
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
 use crate::qos::{Policy, PolicyChange};
-use crate::reactor_pools::{PoliciesReport, QosChoice, ReactorPools};
-use crate::report::VolumeReport;
+use crate::reactor_pools::{PoliciesReport, ReactorPools};
 use crate::table::ReactorIndex;
 
 impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
@@ -88,23 +87,5 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
         let at = self.locate(pool).await?;
         self.at_pool(at, move |home, uuid| async move { home.set_default_policy(uuid, name).await })
             .await
-    }
-
-    /// Says which policy counts for a volume.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn set_volume_qos(
-        &self,
-        pool: &str,
-        name: String,
-        choice: QosChoice,
-    ) -> Result<VolumeReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(
-            at,
-            move |home, uuid| async move { home.set_volume_qos(uuid, name, choice).await },
-        )
-        .await
     }
 }

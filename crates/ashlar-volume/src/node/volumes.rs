@@ -1,17 +1,13 @@
 //! The volumes of a node.
 
-use ashlar_store::Compression;
-
 use super::Node;
 use super::activity::reset;
 use crate::access::AccessChange;
-use crate::atomic::AtomicWrites;
 use crate::dispatcher::Dispatcher;
 use crate::door::Nsid;
 use crate::drive_provider::DriveProvider;
 use crate::error::NodeError;
-use crate::name::VolumeName;
-use crate::reactor_pools::NewVolume;
+use crate::reactor_pools::{NewVolume, VolumeChange};
 use crate::report::VolumeReport;
 
 impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
@@ -45,86 +41,22 @@ impl<B: DriveProvider, C: Dispatcher<B> + Send + Sync> Node<B, C> {
             .await
     }
 
-    /// Makes a volume larger, or smaller with `force`.
+    /// Changes a volume: all of it, or nothing.
     ///
     /// # Errors
     /// [`NodeError`].
-    pub async fn resize_volume(
+    pub async fn change_volume(
         &self,
         pool: &str,
         name: String,
-        size_bytes: u64,
-        force: bool,
+        change: VolumeChange,
     ) -> Result<VolumeReport, NodeError> {
         let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move {
-            home.resize_volume(uuid, name, size_bytes, force).await
-        })
+        self.at_pool(
+            at,
+            move |home, uuid| async move { home.change_volume(uuid, name, change).await },
+        )
         .await
-    }
-
-    /// Gives a volume another name.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn rename_volume(
-        &self,
-        pool: &str,
-        name: String,
-        new: VolumeName,
-    ) -> Result<VolumeReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.rename_volume(uuid, name, new).await })
-            .await
-    }
-
-    /// Sets or clears write protection.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn protect_volume(
-        &self,
-        pool: &str,
-        name: String,
-        is_protected: bool,
-    ) -> Result<VolumeReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move {
-            home.protect_volume(uuid, name, is_protected).await
-        })
-        .await
-    }
-
-    /// Changes how a volume's blocks are stored from now on.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn set_compression(
-        &self,
-        pool: &str,
-        name: String,
-        compression: Compression,
-    ) -> Result<VolumeReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move {
-            home.set_compression(uuid, name, compression).await
-        })
-        .await
-    }
-
-    /// Changes what hosts are told of the atomicity of writes.
-    ///
-    /// # Errors
-    /// [`NodeError`].
-    pub async fn set_atomic(
-        &self,
-        pool: &str,
-        name: String,
-        atomic: AtomicWrites,
-    ) -> Result<VolumeReport, NodeError> {
-        let at = self.locate(pool).await?;
-        self.at_pool(at, move |home, uuid| async move { home.set_atomic(uuid, name, atomic).await })
-            .await
     }
 
     /// Changes who may see a volume.

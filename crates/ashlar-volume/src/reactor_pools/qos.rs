@@ -9,7 +9,6 @@ use crate::error::NodeError;
 use crate::qos::{
     Limits, POLICIES_MAX, Policy, PolicyChange, PoolPolicies, QosError, Resolved, VolumeQos,
 };
-use crate::report::VolumeReport;
 
 /// The policies of an open pool.
 pub(super) struct Policies {
@@ -144,27 +143,6 @@ impl<B: DriveProvider> ReactorPools<B> {
         policies.set_default(name);
         pool.set_policies(policies).await
     }
-
-    /// Says which policy counts for a volume, or gives it one of its own, changed from the one that
-    /// counts now.
-    ///
-    /// # Errors
-    /// [`NodeError`]; it is as it was.
-    pub async fn set_volume_qos(
-        &self,
-        uuid: PoolUuid,
-        name: String,
-        choice: QosChoice,
-    ) -> Result<VolumeReport, NodeError> {
-        let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        let before = volume.with_attributes(|attributes| attributes.qos.clone());
-        let qos = pool.chosen(choice, &before)?;
-        volume.change_attributes(|attributes| attributes.with_qos(qos)).await?;
-        pool.apply_qos(volume.id());
-        pool.report_of(volume.id())
-    }
 }
 
 /// What an operator says of a volume.
@@ -239,7 +217,11 @@ impl<B: DriveProvider> OpenPool<B> {
         names.collect()
     }
 
-    fn chosen(&self, choice: QosChoice, before: &VolumeQos) -> Result<VolumeQos, NodeError> {
+    pub(super) fn chosen(
+        &self,
+        choice: QosChoice,
+        before: &VolumeQos,
+    ) -> Result<VolumeQos, NodeError> {
         let policies = self.policies.borrow();
         match choice {
             QosChoice::Policy(VolumeQos::Named(name)) if policies.known.named(&name).is_none() => {

@@ -44,7 +44,7 @@ pub fn check_volume_size(size_bytes: u64) -> Result<(), NodeError> {
 }
 
 /// The blocks of a volume of `size_bytes`.
-fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
+pub(super) fn blocks_of(size_bytes: u64) -> Result<u64, NodeError> {
     let block = BLOCK_BYTES as u64;
     if size_bytes == 0 {
         return Err(NodeError::Size("a volume has at least 4KiB, and 0 was asked for".to_owned()));
@@ -107,35 +107,6 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.report_of(id)
     }
 
-    /// Makes a volume larger, or smaller with `force`.
-    ///
-    /// # Errors
-    /// [`NodeError`]; the size is as it was.
-    pub async fn resize_volume(
-        &self,
-        uuid: PoolUuid,
-        name: String,
-        size_bytes: u64,
-        force: bool,
-    ) -> Result<VolumeReport, NodeError> {
-        let blocks = blocks_of(size_bytes)?;
-        let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        let from = volume.size_bytes();
-        if size_bytes < from && volume.attributes().write_protected {
-            return Err(NodeError::ShrinksProtected { volume: format!("{}/{name}", pool.name()) });
-        }
-        if size_bytes < from && !force {
-            return Err(NodeError::Shrinks { from: ByteSize(from), to: ByteSize(size_bytes) });
-        }
-        pool.check_promise(size_bytes.saturating_sub(from))?;
-        volume.resize(blocks).await?;
-        pool.apply_qos(volume.id());
-        self.publish(&pool, volume.id());
-        pool.report_of(volume.id())
-    }
-
     /// Deletes a volume: hosts lose it at once, what is under way ends, its space comes back in the
     /// background.
     ///
@@ -157,91 +128,6 @@ impl<B: DriveProvider> ReactorPools<B> {
         pool.volumes.borrow_mut().remove(&volume.id());
         self.table.release(nsid);
         Ok(())
-    }
-
-    /// Gives a volume another name. Hosts do not notice.
-    ///
-    /// # Errors
-    /// [`NodeError`]; the name is as it was.
-    pub async fn rename_volume(
-        &self,
-        uuid: PoolUuid,
-        name: String,
-        new: VolumeName,
-    ) -> Result<VolumeReport, NodeError> {
-        let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        pool.check_free(&new)?;
-        volume.change_attributes(|attributes| Attributes { name: new, ..attributes }).await?;
-        pool.report_of(volume.id())
-    }
-
-    /// Sets or clears write protection, as hosts do by the feature Namespace Write Protection.
-    ///
-    /// # Errors
-    /// [`NodeError`]; it is as it was.
-    pub async fn protect_volume(
-        &self,
-        uuid: PoolUuid,
-        name: String,
-        is_protected: bool,
-    ) -> Result<VolumeReport, NodeError> {
-        let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        volume
-            .change_attributes(|attributes| Attributes {
-                write_protected: is_protected,
-                ..attributes
-            })
-            .await?;
-        self.publish(&pool, volume.id());
-        pool.report_of(volume.id())
-    }
-
-    /// Changes how a volume's blocks are stored from now on.
-    ///
-    /// # Errors
-    /// [`NodeError`]; it is as it was.
-    pub async fn set_compression(
-        &self,
-        uuid: PoolUuid,
-        name: String,
-        compression: Compression,
-    ) -> Result<VolumeReport, NodeError> {
-        let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        pool.check_compression(compression)?;
-        pool.store.set_compression(volume.id(), compression).await?;
-        pool.report_of(volume.id())
-    }
-
-    /// Changes what hosts are told of the atomicity of writes. Connected hosts hear of it.
-    ///
-    /// # Errors
-    /// [`NodeError`]; it is as it was.
-    pub async fn set_atomic(
-        &self,
-        uuid: PoolUuid,
-        name: String,
-        atomic: AtomicWrites,
-    ) -> Result<VolumeReport, NodeError> {
-        let pool = self.pool(uuid)?;
-        let _changing = pool.changing.lock().await;
-        let volume = pool.volume_to_change(&name)?;
-        pool.check_takes_writes()?;
-        let most = volume.atomic_write_bytes();
-        if let AtomicWrites::UpTo(bytes) = atomic
-            && bytes > most
-        {
-            let (bytes, most) = (ByteSize(bytes.into()), ByteSize(most.into()));
-            return Err(NodeError::AtomicAbove { pool: pool.name(), bytes, most });
-        }
-        volume.change_attributes(|attributes| Attributes { atomic, ..attributes }).await?;
-        self.publish(&pool, volume.id());
-        pool.report_of(volume.id())
     }
 
     /// Changes who may see a volume. A host that may no longer loses it at once, and so it does
@@ -346,7 +232,7 @@ impl<B: DriveProvider> OpenPool<B> {
         Ok(volume)
     }
 
-    fn check_free(&self, name: &VolumeName) -> Result<(), NodeError> {
+    pub(super) fn check_free(&self, name: &VolumeName) -> Result<(), NodeError> {
         match self.volume_named(name.as_str()) {
             Err(_) => Ok(()),
             Ok(_) => Err(NodeError::VolumeExists { pool: self.name(), volume: name.to_string() }),
@@ -354,13 +240,13 @@ impl<B: DriveProvider> OpenPool<B> {
     }
 
     /// Refuses to promise volumes `more` bytes than is formatted.
-    fn check_promise(&self, more: u64) -> Result<(), NodeError> {
+    pub(super) fn check_promise(&self, more: u64) -> Result<(), NodeError> {
         let refused = |error| NodeError::OverPromised { pool: self.name(), error };
         self.store.check_promise(more).map_err(refused)
     }
 
     /// Refuses zstd where an older Ashlar that may open the pool could not read it.
-    fn check_compression(&self, compression: Compression) -> Result<(), NodeError> {
+    pub(super) fn check_compression(&self, compression: Compression) -> Result<(), NodeError> {
         let is_possible = self.store.can_store(compression);
         let refused = || NodeError::NoZstd { pool: self.name(), compression };
         is_possible.then_some(()).ok_or_else(refused)

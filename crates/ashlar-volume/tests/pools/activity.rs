@@ -1,6 +1,6 @@
 //! What hosts do is counted by each reactor, and added up for whoever asks.
 
-use crate::support::{TestDoor, at_door, drive, drives, host, node, pool, volume};
+use crate::support::{TestDoor, at_door, drive, drives, host, node, pool, renamed, volume};
 use ashlar_block::Nanos;
 use ashlar_block::latency::{OpKind, SizeClass};
 use ashlar_volume::{Door, Nsid, Scope, VolumeIo};
@@ -67,7 +67,7 @@ fn a_volume_that_is_deleted_is_forgotten_and_one_that_is_renamed_is_not() {
         .await;
         let deleted = node.report("tank").await.unwrap().volumes[0].uuid;
         node.delete_volume("tank", "v0".to_owned()).await.unwrap();
-        node.rename_volume("tank", "v1".to_owned(), "new".parse().unwrap()).await.unwrap();
+        node.change_volume("tank", "v1".to_owned(), renamed("new")).await.unwrap();
         // By what looks at the namespaces next.
         at_door(&handles, 0, |door| async move { count_read(&door, 2, 100) }).await;
         let pools = node.activity(Scope::default()).await.unwrap();

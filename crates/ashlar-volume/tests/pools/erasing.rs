@@ -9,12 +9,13 @@ use ashlar_reactor::sleep;
 use ashlar_store::OpenPolicy;
 use ashlar_volume::{
     AccessList, AtomicWrites, Dispatcher, Door, EraseOutcome, FormatRequest, NamespaceInfo,
-    NewVolume, NodeError, Nsid, Place, ReactorIndex, ReactorPools, SanitizeState, VolumeIo,
+    NewVolume, NodeError, Nsid, Place, ReactorIndex, ReactorPools, SanitizeState, VolumeChange,
+    VolumeIo,
 };
 
 use crate::support::{
-    Handles, MemoryBay, TestNode, at_door, data, drive, drives, host, node, open, pool, volume,
-    with_drive,
+    Handles, MemoryBay, TestNode, at_door, data, drive, drives, host, node, open, pool, renamed,
+    volume, with_drive,
 };
 
 const MIB: u64 = 1 << 20;
@@ -25,6 +26,14 @@ async fn tank(node: &TestNode, handles: &Handles) -> PoolUuid {
     add_volume(node, "v0").await;
     write_to(handles, 1).await;
     made.uuid
+}
+
+fn protected(is_protected: bool) -> VolumeChange {
+    VolumeChange { write_protected: Some(is_protected), ..Default::default() }
+}
+
+fn told(atomic: AtomicWrites) -> VolumeChange {
+    VolumeChange { atomic: Some(atomic), ..Default::default() }
 }
 
 async fn add_volume(node: &TestNode, name: &str) {
@@ -160,7 +169,7 @@ fn where_one_volume_cannot_be_sanitized_none_is() {
     drive(async move {
         tank(&node, &handles).await;
         add_volume(&node, "v1").await;
-        node.protect_volume("tank", "v1".to_owned(), true).await.unwrap();
+        node.change_volume("tank", "v1".to_owned(), protected(true)).await.unwrap();
         at_door(&handles, 0, |door| async move {
             let mut told = 0;
             let refused = door.sanitize(&host("a"), |_| told += 1).await;
@@ -170,7 +179,7 @@ fn where_one_volume_cannot_be_sanitized_none_is() {
         .await;
         let (info, read) = seen(&handles, 1).await;
         assert_eq!((info.sanitize, read), (SanitizeState::Never, Ok(data().to_vec())));
-        node.rename_volume("tank", "v0".to_owned(), "v2".parse().unwrap()).await.unwrap();
+        node.change_volume("tank", "v0".to_owned(), renamed("v2")).await.unwrap();
     });
 }
 
@@ -180,9 +189,9 @@ fn what_cannot_be_written_is_not_wiped() {
     drive(async move {
         tank(&node, &handles).await;
         let wipe = || node.wipe_volume("tank", "v0".to_owned());
-        node.protect_volume("tank", "v0".to_owned(), true).await.unwrap();
+        node.change_volume("tank", "v0".to_owned(), protected(true)).await.unwrap();
         assert!(matches!(wipe().await, Err(NodeError::WipesProtected { .. })));
-        node.protect_volume("tank", "v0".to_owned(), false).await.unwrap();
+        node.change_volume("tank", "v0".to_owned(), protected(false)).await.unwrap();
         let missing = node.wipe_volume("tank", "v7".to_owned()).await;
         assert!(matches!(missing, Err(NodeError::NoSuchVolume { .. })));
         // Two drives of three are lost: the pool only reads, or not even that.
@@ -190,7 +199,7 @@ fn what_cannot_be_written_is_not_wiped() {
             node.fail_drive("tank", name.to_owned(), true).await.unwrap();
         }
         assert!(matches!(wipe().await, Err(NodeError::ReadOnly { .. })));
-        let atomic = node.set_atomic("tank", "v0".to_owned(), AtomicWrites::Off).await;
+        let atomic = node.change_volume("tank", "v0".to_owned(), told(AtomicWrites::Off)).await;
         assert!(matches!(atomic, Err(NodeError::ReadOnly { .. })), "{atomic:?}");
     });
 }
@@ -201,7 +210,8 @@ fn a_degraded_pool_wipes_and_changes_what_hosts_are_told() {
     drive(async move {
         tank(&node, &handles).await;
         node.fail_drive("tank", "drive-0".to_owned(), false).await.unwrap();
-        let set = node.set_atomic("tank", "v0".to_owned(), AtomicWrites::UpTo(16 << 10)).await;
+        let set =
+            node.change_volume("tank", "v0".to_owned(), told(AtomicWrites::UpTo(16 << 10))).await;
         assert_eq!(set.unwrap().atomic_write_bytes, 16 << 10);
         node.wipe_volume("tank", "v0".to_owned()).await.unwrap();
         let (info, read) = seen(&handles, 1).await;
@@ -218,7 +228,8 @@ fn hosts_are_never_told_more_than_the_pool_writes_as_one() {
         add_volume(&node, "v0").await;
         let most = seen(&handles, 1).await.0.atomic_write_bytes_max;
         assert!(most < 64 << 10, "{most}");
-        let above = node.set_atomic("tank", "v0".to_owned(), AtomicWrites::UpTo(64 << 10)).await;
+        let above =
+            node.change_volume("tank", "v0".to_owned(), told(AtomicWrites::UpTo(64 << 10))).await;
         let error = above.expect_err("it is not true").to_string();
         assert!(error.contains("64KiB was asked for"), "{error}");
         for (atomic, announced) in [
@@ -226,7 +237,7 @@ fn hosts_are_never_told_more_than_the_pool_writes_as_one() {
             (AtomicWrites::Off, 4096),
             (AtomicWrites::Most, most),
         ] {
-            node.set_atomic("tank", "v0".to_owned(), atomic).await.unwrap();
+            node.change_volume("tank", "v0".to_owned(), told(atomic)).await.unwrap();
             assert_eq!(seen(&handles, 1).await.0.atomic_announced_bytes, announced);
         }
     });

@@ -16,8 +16,8 @@ use ashlar_volume::{
 };
 
 use crate::support::{
-    Handles, MemoryBay, at_door, data, drive, drives, faults_here, host, node, open, pool, volume,
-    with_faults,
+    Handles, MemoryBay, at_door, data, drive, drives, faults_here, host, node, open, pool, renamed,
+    resized, volume, with_faults,
 };
 
 const MIB: u64 = 1 << 20;
@@ -102,8 +102,8 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
         })
         .await;
         let name = || "v0".to_owned();
-        assert!(is_formatting(node.resize_volume("tank", name(), 16 * MIB, false).await));
-        assert!(is_formatting(node.rename_volume("tank", name(), "v2".parse().unwrap()).await));
+        assert!(is_formatting(node.change_volume("tank", name(), resized(16 * MIB)).await));
+        assert!(is_formatting(node.change_volume("tank", name(), renamed("v2")).await));
         assert!(is_formatting(node.delete_volume("tank", name()).await));
         for spec in drives("a", 3) {
             with_faults(&handles, &spec, |faults| faults.resume()).await;
@@ -114,7 +114,7 @@ fn commands_and_changes_for_a_volume_that_is_being_formatted_are_refused_at_once
         let read =
             at_door(&handles, 0, |door| async move { open(&door, 1).read(0, 4096).await.unwrap() });
         assert_eq!(read.await[..], [0; 4096]);
-        node.resize_volume("tank", name(), 16 * MIB, false).await.unwrap();
+        node.change_volume("tank", name(), resized(16 * MIB)).await.unwrap();
         node.delete_volume("tank", name()).await.unwrap();
     });
 }

@@ -12,8 +12,8 @@ use ashlar_reactor::{Config, Handle, STACK_BYTES};
 use ashlar_store::{Compression, NewPool, Options};
 use ashlar_volume::{
     AccessList, Dispatcher, Door, DriveFacts, DriveProvider, Gone, HostNqn, NewVolume, Node,
-    NodeDoor, Nsid, ProvidedDrive, ReactorIndex, ReactorPools, Sought, StoppedPool, SubsystemInfo,
-    Table,
+    NodeDoor, Nsid, ProvidedDrive, ReactorIndex, ReactorPools, Resize, Sought, StoppedPool,
+    SubsystemInfo, Table, VolumeChange,
 };
 use bytes::Bytes;
 
@@ -272,6 +272,14 @@ pub fn volume(name: &str, size_bytes: u64) -> NewVolume {
         compression: Compression::Auto,
         access: AccessList::AllowAny,
     }
+}
+
+pub fn resized(size_bytes: u64) -> VolumeChange {
+    VolumeChange { size: Some(Resize { size_bytes, may_shrink: false }), ..Default::default() }
+}
+
+pub fn renamed(name: &str) -> VolumeChange {
+    VolumeChange { name: Some(name.parse().expect("a name")), ..Default::default() }
 }
 
 pub fn host(name: &str) -> HostNqn {

@@ -3,7 +3,7 @@
 use ashlar_control::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosPolicy, Volume};
 use ashlar_control::{Answer, ApiError, QosApi};
 use ashlar_volume::qos::{Policy, QosError, VolumeQos};
-use ashlar_volume::{NodeError, PoliciesReport, QosChoice};
+use ashlar_volume::{NodeError, PoliciesReport, QosChoice, VolumeChange};
 
 use super::super::convert;
 use super::super::convert::qos;
@@ -119,7 +119,8 @@ impl Shared {
     ) -> Result<Volume, ApiError> {
         let change = qos::policy_change(&request)?;
         self.check_available(&pool).await?;
-        let limited = self.node.set_volume_qos(&pool, volume, QosChoice::Own(change)).await;
+        let change = VolumeChange { qos: Some(QosChoice::Own(change)), ..Default::default() };
+        let limited = self.node.change_volume(&pool, volume, change).await;
         Ok(convert::volume(&limited.map_err(api_error)?))
     }
 }

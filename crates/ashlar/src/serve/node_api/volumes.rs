@@ -2,11 +2,9 @@
 
 use ashlar_control::types::{ChangeVolume, CreateVolume, NameHosts, Volume};
 use ashlar_control::{ApiError, Consent, ErrorCode};
-use ashlar_store::Compression;
-use ashlar_volume::qos::VolumeQos;
 use ashlar_volume::{
-    AccessChange, AccessList, AtomicWrites, NodeError, PoolReport, QosChoice, VolumeName,
-    VolumeReport, check_volume_size,
+    AccessChange, AccessList, NodeError, PoolReport, QosChoice, Resize, VolumeChange, VolumeReport,
+    check_volume_size,
 };
 
 use super::super::errors::api_error;
@@ -14,28 +12,30 @@ use super::super::{convert, requests};
 use super::Shared;
 use super::qos::choice;
 
-/// What is to change of a volume, each of which can be.
-struct Changes {
-    is_protected: Option<bool>,
-    compression: Option<Compression>,
-    atomic: Option<AtomicWrites>,
-    qos: Option<VolumeQos>,
-    size_bytes: Option<u64>,
-    name: Option<VolumeName>,
+/// What a client asks for, where each part of it can be.
+fn change_of(request: &ChangeVolume, consent: Consent) -> Result<VolumeChange, ApiError> {
+    let name = request.name.as_deref().map(str::parse).transpose();
+    let may_shrink = consent == Consent::Given;
+    let size = request.size_bytes.map(|size_bytes| Resize { size_bytes, may_shrink });
+    Ok(VolumeChange {
+        name: name.map_err(|error| api_error(NodeError::Name(error)))?,
+        size,
+        compression: request.compression.as_deref().map(requests::compression).transpose()?,
+        write_protected: request.write_protected,
+        atomic: request.atomic_write_bytes.map(requests::atomic).transpose()?,
+        qos: request.qos.as_deref().map(choice).map(QosChoice::Policy),
+    })
 }
 
-impl Changes {
-    fn of(request: &ChangeVolume) -> Result<Self, ApiError> {
-        let name = request.name.as_deref().map(str::parse).transpose();
-        Ok(Changes {
-            is_protected: request.write_protected,
-            compression: request.compression.as_deref().map(requests::compression).transpose()?,
-            atomic: request.atomic_write_bytes.map(requests::atomic).transpose()?,
-            qos: request.qos.as_deref().map(choice),
-            size_bytes: request.size_bytes,
-            name: name.map_err(|error| api_error(NodeError::Name(error)))?,
-        })
+/// Refuses to change nothing.
+fn check_something_changes(request: &ChangeVolume) -> Result<(), ApiError> {
+    if *request != ChangeVolume::default() {
+        return Ok(());
     }
+    Err(ApiError::new(
+        ErrorCode::NothingToChange,
+        "no name, size, compression, policy, write protection or atomic write size is given",
+    ))
 }
 
 impl Shared {
@@ -62,52 +62,13 @@ impl Shared {
         request: ChangeVolume,
         consent: Consent,
     ) -> Result<Volume, ApiError> {
-        let changes = Changes::of(&request)?;
+        check_something_changes(&request)?;
+        let change = change_of(&request, consent)?;
         self.check_available(&pool).await?;
         let before = self.volume_report(&pool, &volume).await?;
         self.consent_to_change(consent, &before, &request)?;
-        let changed =
-            self.make_changes(&pool, volume, changes, consent).await.map_err(api_error)?;
-        let nothing = || {
-            ApiError::new(
-                ErrorCode::NothingToChange,
-                "no name, size, compression, policy, write protection or atomic write size is given",
-            )
-        };
-        changed.as_ref().map(convert::volume).ok_or_else(nothing)
-    }
-
-    /// Makes one change after the other, and the name last: the others find the volume by it.
-    async fn make_changes(
-        &self,
-        pool: &str,
-        volume: String,
-        changes: Changes,
-        consent: Consent,
-    ) -> Result<Option<VolumeReport>, NodeError> {
-        let Changes { is_protected, compression, atomic, qos, size_bytes, name } = changes;
-        let mut report = None;
-        if let Some(is_protected) = is_protected {
-            report = Some(self.node.protect_volume(pool, volume.clone(), is_protected).await?);
-        }
-        if let Some(compression) = compression {
-            report = Some(self.node.set_compression(pool, volume.clone(), compression).await?);
-        }
-        if let Some(atomic) = atomic {
-            report = Some(self.node.set_atomic(pool, volume.clone(), atomic).await?);
-        }
-        if let Some(qos) = qos {
-            let choice = QosChoice::Policy(qos);
-            report = Some(self.node.set_volume_qos(pool, volume.clone(), choice).await?);
-        }
-        if let Some(bytes) = size_bytes {
-            let may_shrink = consent == Consent::Given;
-            report = Some(self.node.resize_volume(pool, volume.clone(), bytes, may_shrink).await?);
-        }
-        if let Some(name) = name {
-            report = Some(self.node.rename_volume(pool, volume, name).await?);
-        }
-        Ok(report)
+        let changed = self.node.change_volume(&pool, volume, change).await.map_err(api_error)?;
+        Ok(convert::volume(&changed))
     }
 
     /// To all of it or to nothing.
