@@ -38,14 +38,23 @@ fn cost(units: u64, per_second: u64) -> u64 {
 }
 
 impl Rate {
-    /// Changes it. What was spent before stays spent, as far as the new burst goes: a change gives
-    /// nobody a burst, and nobody waits at the new rate for what was taken at an old one.
+    /// Changes it. What was saved up before is all that may come at once after it, as far as the new
+    /// burst goes, and without a limit nothing is saved up: a change gives nobody a burst. Nor does
+    /// anybody wait at the new rate for what was taken at an old one.
     pub(super) fn set(&self, limit: Option<NonZeroU64>, burst: Duration, now: Nanos) {
         let burst_nanos = u64::try_from(burst.as_nanos()).unwrap_or(u64::MAX);
         let burst_ticks = burst_nanos.saturating_mul(TICKS_PER_NANO);
+        let burst_before = match self.per_second.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.burst_ticks.load(Ordering::Relaxed),
+        };
+        let from = ticks(now);
+        let spend = |spent_at: u64| {
+            let saved = burst_before.saturating_sub(spent_at.saturating_sub(from));
+            Some(from.saturating_add(burst_ticks.saturating_sub(saved)))
+        };
+        let _ = self.spent_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
         self.burst_ticks.store(burst_ticks, Ordering::Relaxed);
-        let most = ticks(now).saturating_add(burst_ticks);
-        self.spent_at.fetch_min(most, Ordering::Relaxed);
         self.per_second.store(limit.map_or(0, NonZeroU64::get), Ordering::Relaxed);
     }
 
