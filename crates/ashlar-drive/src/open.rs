@@ -99,8 +99,10 @@ pub(crate) fn open_block(path: &Path) -> Result<Opened, OpenError> {
 pub(crate) fn open_to_read(path: &Path) -> Result<Opened, OpenError> {
     let found = existing(path)?;
     let kind = FileType::from_raw_mode(found.st_mode);
-    if !matches!(kind, FileType::BlockDevice | FileType::RegularFile) {
-        return Err(OpenError::NotADrive { path: path.to_owned() });
+    match kind {
+        FileType::BlockDevice => {}
+        FileType::RegularFile => check_may_be_drive(path, &found)?,
+        _ => return Err(OpenError::NotADrive { path: path.to_owned() }),
     }
     let (descriptor, direct) = open_direct(path, OFlags::RDONLY)?;
     let failed = |errno| cannot(path, "locking it", errno);
@@ -169,7 +171,7 @@ pub(crate) fn open_file(
         (found, ..) => found?,
     };
     match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => {}
+        FileType::RegularFile => check_may_be_drive(path, &found)?,
         FileType::BlockDevice => return Err(OpenError::IsBlockDevice { path: path.to_owned() }),
         _ => return Err(OpenError::NotADrive { path: path.to_owned() }),
     }
@@ -183,6 +185,12 @@ pub(crate) fn open_file(
     check_size(path, ByteSize(stat.st_size as u64), size, mode)?;
     let info = file_info(path, &stat, mode, direct)?;
     Ok(Opened { descriptor, info, profile: None })
+}
+
+/// Refuses a file that is too small for a drive before it is opened or locked: it may be anybody's,
+/// and one of the kernel's may do something at an open.
+fn check_may_be_drive(path: &Path, found: &Stat) -> Result<(), OpenError> {
+    large_enough(path, found.st_size as u64).map(drop)
 }
 
 /// Whether the file has the size that was given with its name. One that is a drive already may

@@ -114,3 +114,16 @@ fn a_file_in_use_names_its_holder() {
     drop(first);
     open_file(&path, None, false, OpenMode::Existing).unwrap();
 }
+
+#[test]
+fn a_file_too_small_for_a_drive_is_refused_before_anybody_asks_whose_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("small");
+    fs::write(&path, vec![0; 4096]).unwrap();
+    let held = fs::File::open(&path).unwrap();
+    held.lock().unwrap();
+    for refused in [open_file(&path, None, false, OpenMode::Existing), open_to_read(&path)] {
+        let error = error(refused);
+        assert!(error.contains("4KiB is too small"), "{error}");
+    }
+}
