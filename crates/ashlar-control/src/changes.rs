@@ -28,10 +28,12 @@ const IN_PARTS: [(&str, &[&str]); 1] = [("add_key", &["name", "role"])];
 /// Operations that make something which the body names.
 const NAMED_BY_BODY: [&str; 3] = ["create_token", "add_key", "create_policy"];
 const DONE: &str = "done";
+/// It was begun, and may be done in part.
+const FAILED: &str = "failed";
 const REFUSED: &str = "refused";
 const ASKED: &str = "asked";
 /// What may come of a change.
-pub const RESULTS: [&str; 3] = [DONE, REFUSED, ASKED];
+pub const RESULTS: [&str; 4] = [DONE, FAILED, REFUSED, ASKED];
 
 /// What a request of that operation asks for, of which nothing has come yet.
 pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller: &Caller) -> Deed {
@@ -89,15 +91,17 @@ impl Deed {
         matches!(self.operation.as_str(), "create_pool" | "import_pool")
     }
 
-    /// The same, of the pool with that name and UUID.
+    /// The same, of the pool with that name and UUID: whoever has asked by the UUID is told of by
+    /// the name.
     pub(crate) fn of_pool(self, pool: Option<(String, String)>) -> Self {
         let Some((name, uuid)) = pool else { return self };
-        Deed { pool: self.pool.or(Some(name)), pool_uuid: Some(uuid), ..self }
+        let named = self.pool.filter(|asked| *asked != uuid).or(Some(name));
+        Deed { pool: named, pool_uuid: Some(uuid), ..self }
     }
 
-    /// Whether it was done.
-    pub(crate) fn is_done(&self) -> bool {
-        self.result == DONE
+    /// Whether something is another way now, or may be.
+    pub(crate) fn may_be_done(&self) -> bool {
+        [DONE, FAILED].contains(&self.result.as_str())
     }
 
     /// The same, once it was answered.
@@ -107,6 +111,8 @@ impl Deed {
         let result = match code.as_deref() {
             _ if response.status().is_success() => DONE,
             Some(code) if code == ErrorCode::ConfirmationNeeded.word() => ASKED,
+            // Errors of the daemon, its pools and drives may come when some of it was done.
+            _ if response.status().is_server_error() => FAILED,
             _ => REFUSED,
         };
         let problem = match refusal {
@@ -114,7 +120,7 @@ impl Deed {
             None => (result != DONE).then(|| response.status().to_string()),
         };
         let request = match result {
-            DONE => self.request,
+            DONE | FAILED => self.request,
             _ => cut(&self.request, REQUEST_IN_VAIN_BYTES_MAX),
         };
         Deed { result: result.to_owned(), code, problem, request, ..self }

@@ -145,7 +145,8 @@ fn of_scrub(pool: &Pool, scrub: &Scrub) -> Job {
     };
     let Scrub { wrong, unreadable, repaired, unrepaired, .. } = scrub;
     let result = match wrong + unreadable + unrepaired {
-        0 => "nothing was wrong".to_owned(),
+        0 if state == FINISHED => "nothing was wrong".to_owned(),
+        0 => "nothing was wrong in what was read so far".to_owned(),
         _ => format!(
             "sectors: {wrong} wrong, {unreadable} unreadable, {repaired} repaired, {unrepaired} not \
              repaired"

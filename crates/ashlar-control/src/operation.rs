@@ -44,6 +44,8 @@ pub struct Operation {
     parameters: Vec<Parameter>,
     takes: Option<Shape>,
     answer: Answer,
+    /// Headers that an answer may have, and what they say.
+    answer_headers: Vec<(&'static str, &'static str)>,
     errors: BTreeSet<ErrorCode>,
 }
 
@@ -89,6 +91,11 @@ impl Operation {
         self.may_fail_with(ErrorCode::PreconditionFailed)
     }
 
+    /// Whether its answers may have that header.
+    pub(crate) fn may_answer_header(&self, name: &str) -> bool {
+        self.answer_headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+
     /// Whether it may answer with that error.
     pub fn may_fail_with(&self, code: ErrorCode) -> bool {
         self.errors.contains(&code)
@@ -123,6 +130,7 @@ impl Route {
             parameters: shape::of_path(path),
             takes: None,
             answer: Answer::Nothing,
+            answer_headers: Vec::new(),
             errors,
         };
         Route { operation, handler: on(filter, handler) }
@@ -179,6 +187,7 @@ impl Route {
     pub fn idempotent(mut self) -> Self {
         self.operation.is_idempotent = true;
         self.header::<String>("Idempotency-Key", "A key that the client has made up for this request. Asked again with the same key, it answers what it has answered, and makes nothing twice. Kept for a day, at most until the daemon ends or so many others came that there is no room for it.")
+            .answers_header("Idempotency-Replayed", "`true`: it was made for an earlier request with this key, whose answer this is.")
             .fails(&[ErrorCode::IdempotencyKeyReused])
     }
 
@@ -220,6 +229,17 @@ impl Route {
     pub fn header<T: PartialSchema>(mut self, name: &'static str, text: &'static str) -> Self {
         self.operation.parameters.push(Parameter::header::<T>(name, text));
         self
+    }
+
+    /// A header that an answer may have.
+    pub fn answers_header(mut self, name: &'static str, text: &'static str) -> Self {
+        self.operation.answer_headers.push((name, text));
+        self
+    }
+
+    /// An answer has the version of what it shows.
+    pub fn tagged(self) -> Self {
+        self.answers_header("ETag", "Names what people have chosen of it, for If-Match.")
     }
 
     /// The body of a request.

@@ -289,7 +289,7 @@ impl Watcher {
     /// is counted where there is too much of it: those who ask in vain push out nothing that was
     /// done.
     pub(crate) async fn tell_change(&self, caller: &str, deed: Deed) {
-        if deed.is_done() {
+        if deed.may_be_done() {
             let _ = tokio::time::timeout(AUDIT_WAIT, self.write_down(deed)).await;
         } else {
             self.tell_refused(caller, deed);

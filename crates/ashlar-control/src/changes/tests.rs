@@ -49,6 +49,9 @@ fn a_change_is_of_the_pool_that_it_has_opened_or_that_was_called_so() {
     assert!(import.opens_pool());
     let import = import.of_pool(known("tank"));
     assert_eq!((import.pool.as_deref(), import.pool_uuid.as_deref()), (Some("tank"), Some("uuid")));
+    let by_uuid = change("change_volume", &[("pool", "uuid"), ("volume", "v")], "");
+    let by_uuid = by_uuid.of_pool(known("tank"));
+    assert_eq!(by_uuid.about(), "tank/v");
     let rename = change("rename_pool", &[TANK], r#"{"name":"big"}"#).of_pool(known("tank"));
     assert_eq!((rename.pool.as_deref(), rename.pool_uuid.as_deref()), (Some("tank"), Some("uuid")));
     assert_eq!(change("create_pool", &[], r#"{"name":"new"}"#).of_pool(None).pool_uuid, None);
@@ -74,6 +77,21 @@ fn a_refusal_is_told_with_its_reason_and_a_question_is_not_told() {
             .happening()
             .is_none()
     );
+}
+
+#[test]
+fn what_may_be_done_in_part_has_failed_and_was_not_refused() {
+    let request = format!("{{\"name\":\"{}\"}}", "n".repeat(1000));
+    let answered = |code| {
+        let error = ApiError::new(code, "a reason").into_response();
+        change("change_volume", &[TANK], &request).answered(&error)
+    };
+    let failed = answered(ErrorCode::StateNotWritten);
+    assert_eq!((failed.result.as_str(), failed.may_be_done()), ("failed", true));
+    assert_eq!(failed.request, request, "all that was asked for is kept");
+    assert_eq!(failed.happening().expect("it is told").severity, Severity::Warning);
+    let refused = answered(ErrorCode::VolumeExists);
+    assert_eq!((refused.result.as_str(), refused.may_be_done()), ("refused", false));
 }
 
 #[test]

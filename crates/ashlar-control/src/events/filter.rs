@@ -47,7 +47,7 @@ pub(crate) fn filtered(route: Route) -> Route {
         )
         .query::<Severity>("severity", "Only events that are at least as bad.")
         .query::<String>("kind", "Only events of these kinds, with commas between them.")
-        .query::<String>("pool", "Only events about this pool, by its name.")
+        .query::<String>("pool", "Only events about this pool, by its name or UUID.")
         .query::<String>("volume", "Only events about a volume of this name.")
         .query::<String>("drive", "Only events about a drive of this name.")
         .query::<String>("host", "Only events about this host, by its NQN.")
@@ -57,6 +57,12 @@ impl EventQuery {
     /// Where a stream begins.
     pub fn start(&self) -> Option<u64> {
         self.after
+    }
+
+    /// The same with the name of its pool, which events have, in place of its UUID.
+    pub fn by_names(self, called: impl Fn(&str) -> Option<(String, String)>) -> Self {
+        let named = self.pool.as_deref().and_then(called).map(|(name, _)| name);
+        EventQuery { pool: named.or(self.pool), ..self }
     }
 
     /// # Errors

@@ -104,7 +104,7 @@ kinds! {
     Test "test" Receiver [Info]
         "Somebody has asked for a test of a webhook or of mail. It is in no log.";
     Change "change" Change [Info, Warning]
-        "Somebody has asked for a change, which is done or refused.";
+        "Somebody has asked for a change, which is done, has failed or is refused.";
     Changes "changes" Change [Info]
         "More changes were asked for than are told of one by one: the audit log has them.";
 

@@ -11,7 +11,9 @@ use utoipa::openapi::path::{self, HttpMethod, OperationBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi, RefOr, Required, Response, ResponseBuilder};
+use utoipa::openapi::{
+    ContentBuilder, HeaderBuilder, OpenApi, RefOr, Required, Response, ResponseBuilder,
+};
 
 use super::Operation;
 use super::shape::{Answer, Shape};
@@ -75,7 +77,12 @@ fn describe(operation: &Operation, problem: &Shape) -> path::Operation {
         let content = ContentBuilder::new().schema(Some(shape.reference())).build();
         RequestBodyBuilder::new().content(JSON, content).required(Some(Required::True)).build()
     });
-    let (status, answer) = success(&operation.answer);
+    let (status, mut answer) = success(&operation.answer);
+    let headers = operation.answer_headers.iter();
+    answer.headers.extend(headers.map(|(name, text)| {
+        let header = HeaderBuilder::new().schema(Some(String::schema())).description(Some(*text));
+        ((*name).to_owned(), header.build().into())
+    }));
     let described = OperationBuilder::new()
         .operation_id(Some(operation.id))
         .tag(group)

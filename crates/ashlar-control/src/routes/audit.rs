@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .query::<String>("pool", "Only changes of this pool, by its name or UUID; also those under a name that it had before.")
         .query::<String>("operation", "Only this operation, by its identifier in this document.")
-        .query::<String>("result", "Only those that were `done`, `refused` or `asked`.");
+        .query::<String>("result", "Only those that were `done`, `failed`, `refused` or `asked`.");
     vec![
         limited(Span::described(audit))
             .needs(Role::Operator)

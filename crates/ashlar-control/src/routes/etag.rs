@@ -5,6 +5,7 @@
 //! each look another version.
 
 use axum::Json;
+use axum::http::header::ETAG;
 use axum::http::{HeaderName, HeaderValue};
 use blake3::Hasher;
 use serde::Serialize;
@@ -15,8 +16,17 @@ use crate::types::{Pool, QosPolicy, Volume, VolumeQos};
 #[cfg(test)]
 mod tests;
 
-/// An answer with its tag.
-pub(super) type Tagged<T> = Result<([(HeaderName, HeaderValue); 1], Json<T>), ApiError>;
+/// What is answered, with its tag.
+pub(super) type WithTag<T> = ([(HeaderName, HeaderValue); 1], Json<T>);
+pub(super) type Tagged<T> = Result<WithTag<T>, ApiError>;
+
+pub(super) fn tagged_volume(volume: Volume) -> WithTag<Volume> {
+    ([(ETAG, ETag::of_volume(&volume).header())], Json(volume))
+}
+
+pub(super) fn tagged_policy(policy: QosPolicy) -> WithTag<QosPolicy> {
+    ([(ETAG, ETag::of_policy(&policy).header())], Json(policy))
+}
 
 /// The tag of one version.
 #[derive(Clone, PartialEq, Eq, Debug)]

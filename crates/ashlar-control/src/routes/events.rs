@@ -49,8 +49,8 @@ async fn events(
     State(watcher): State<Arc<Watcher>>,
     Query(query): Query<EventQuery>,
 ) -> Answer<Vec<Event>> {
-    let wanted = query.wanted()?;
     watcher.look().await;
+    let wanted = query.by_names(|pool| watcher.pool_called(pool)).wanted()?;
     watcher.log.list(wanted, Reader::Question).await.map(Json).map_err(|error| {
         let why = format!("the events that are written down cannot be read: {error}");
         ApiError::new(ErrorCode::LogUnreadable, why).with_hint(
@@ -67,8 +67,8 @@ async fn follow_events(
     Query(query): Query<EventQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ApiError> {
     let after = last_event_id(&headers)?.or(query.start());
-    let wants = query.wanted()?.filter;
     watcher.look().await;
+    let wants = query.by_names(|pool| watcher.pool_called(pool)).wanted()?.filter;
     let follower = watcher.log.follow(after, caller.follows_as()).ok_or_else(too_many)?;
     let events = stream::unfold(follower, move |mut follower| {
         let wants = wants.clone();

@@ -316,8 +316,16 @@ fn unread(error: &axum::Error) -> ApiError {
     }
 }
 
-/// The document has to name each error that is answered: clients are made from it.
+/// The headers of answers that the document names.
+const NAMED_HEADERS: [&str; 3] = ["etag", "link", "idempotency-replayed"];
+
+/// The document has to name each error and each such header that is answered: clients are made from
+/// it.
 fn check_is_declared(operation: &Operation, response: &Response) {
+    let unnamed = NAMED_HEADERS
+        .iter()
+        .find(|it| response.headers().contains_key(**it) && !operation.may_answer_header(it));
+    debug_assert_eq!(unnamed, None, "{} answers it, and the document lacks it", operation.id);
     let code = response.extensions().get::<Problem>().and_then(Problem::known_code);
     if let Some(code) = code.filter(|code| !operation.may_fail_with(*code)) {
         let (id, code) = (operation.id, code.word());

@@ -43,6 +43,7 @@ pub(super) fn paged(route: Route, key: &'static str) -> Route {
             "So many at most, up to 10000. The header Link leads to the next ones.",
         )
         .query::<String>("after", after)
+        .answers_header("Link", "Where the next page is (RFC 8288); absent: this is the last one.")
 }
 
 /// The wanted part of `all`, in the order of their keys, which differ. `path`: where that list is,

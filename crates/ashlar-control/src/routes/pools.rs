@@ -39,8 +39,9 @@ pub(super) fn routes() -> Vec<Route> {
             .answers_list::<ImportablePool>("These pools, by name.")
             .fails(&[DirectoryUnreadable, Stopping]),
         Route::get("/pools/{pool}", "get_pool", pool)
-            .text("A pool, by name or UUID. The header ETag names what people have chosen of it, for If-Match.")
+            .text("A pool, by name or UUID.")
             .answers::<Pool>(THE_POOL)
+            .tagged()
             .fails(&[NoSuchPool, Stopping]),
     ];
     looked_at.into_iter().chain(begun_and_ended()).chain(changed()).collect()

@@ -101,7 +101,7 @@ async fn tag_of_volume(
     volume: &str,
 ) -> Result<Option<ETag>, ApiError> {
     let Some(pool) = find_pool(node, pool).await? else { return Ok(None) };
-    let is_it = |it: &&Volume| it.pool == pool.name && (it.name == volume || it.uuid == volume);
+    let is_it = |it: &&Volume| it.pool == pool.name && it.name == volume;
     Ok(node.volumes().await?.iter().find(is_it).map(ETag::of_volume))
 }
 

@@ -3,9 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::http::header::ETAG;
 
-use super::etag::{ETag, Tagged};
+use super::etag::{Tagged, WithTag, tagged_policy, tagged_volume};
 use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node, find};
 use crate::access::Role;
@@ -33,8 +32,9 @@ fn looked_at() -> [Route; 2] {
             .answers_list::<QosPolicy>("All policies.")
             .fails(&[Stopping]),
         Route::get("/pools/{pool}/qos/{policy}", "get_policy", policy)
-            .text("A policy of a pool. The header ETag names what people have chosen of it, for If-Match.")
+            .text("A policy of a pool.")
             .answers::<QosPolicy>(THE_POLICY)
+            .tagged()
             .fails(&[NoSuchPolicy, NoSuchPool, Stopping]),
     ]
 }
@@ -47,6 +47,7 @@ fn changed() -> [Route; 5] {
             .takes::<CreatePolicy>()
             .idempotent()
             .makes::<QosPolicy>("The policy that was made.")
+            .tagged()
             .fails(OPEN_POOL)
             .fails(&[InvalidPolicy, PolicyExists, TooManyPolicies]),
         Route::patch("/pools/{pool}/qos/{policy}", "change_policy", change)
@@ -54,6 +55,7 @@ fn changed() -> [Route; 5] {
             .text("Changes a policy. Its volumes are held to it at once; what the request leaves out stays as it is.")
             .takes::<ChangePolicy>()
             .answers::<QosPolicy>(THE_POLICY)
+            .tagged()
             .fails(OPEN_POOL)
             .fails(&[InvalidPolicy, NoSuchPolicy, NothingToChange]),
         Route::delete("/pools/{pool}/qos/{policy}", "delete_policy", delete)
@@ -73,6 +75,7 @@ fn changed() -> [Route; 5] {
             .text("Gives a volume a policy of its own: the one that counts for it now, with these changes.")
             .takes::<ChangePolicy>()
             .answers::<Volume>("The volume as it is now.")
+            .tagged()
             .fails(OPEN_POOL)
             .fails(VOLUME)
             .fails(&[InvalidPolicy, NothingToChange]),
@@ -99,25 +102,24 @@ async fn policy(
         ApiError::new(ErrorCode::NoSuchPolicy, why)
     };
     let found = all.into_iter().find(|it| it.pool == pool && it.name == policy);
-    let found = found.ok_or_else(missing)?;
-    Ok(([(ETAG, ETag::of_policy(&found).header())], Json(found)))
+    found.ok_or_else(missing).map(tagged_policy)
 }
 
 async fn create(
     State(node): Node,
     Path(pool): Path<String>,
     Body(request): Body<CreatePolicy>,
-) -> Result<(StatusCode, Json<QosPolicy>), ApiError> {
-    Ok((StatusCode::CREATED, Json(node.create_policy(pool, request).await?)))
+) -> Result<(StatusCode, WithTag<QosPolicy>), ApiError> {
+    Ok((StatusCode::CREATED, tagged_policy(node.create_policy(pool, request).await?)))
 }
 
 async fn change(
     State(node): Node,
     Path((pool, policy)): Path<(String, String)>,
     Body(request): Body<ChangePolicy>,
-) -> Answer<QosPolicy> {
+) -> Tagged<QosPolicy> {
     check_changes(&request)?;
-    node.change_policy(pool, policy, request).await.map(Json)
+    node.change_policy(pool, policy, request).await.map(tagged_policy)
 }
 
 fn check_changes(request: &ChangePolicy) -> Result<(), ApiError> {
@@ -144,7 +146,7 @@ async fn limit_volume(
     State(node): Node,
     Path((pool, volume)): Path<(String, String)>,
     Body(request): Body<ChangePolicy>,
-) -> Answer<Volume> {
+) -> Tagged<Volume> {
     check_changes(&request)?;
-    node.limit_volume(pool, volume, request).await.map(Json)
+    node.limit_volume(pool, volume, request).await.map(tagged_volume)
 }

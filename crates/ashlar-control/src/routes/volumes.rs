@@ -3,11 +3,10 @@
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
-use axum::http::header::ETAG;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::etag::{ETag, Tagged};
+use super::etag::{Tagged, WithTag, tagged_volume};
 use super::paging::{Page, PageQuery, page, paged};
 use super::{Answer, Node, find};
 use crate::access::{Caller, Role};
@@ -21,6 +20,7 @@ use crate::error::ErrorCode::{
 };
 use crate::error::sets::{OPEN_POOL, VOLUME};
 use crate::error::{ApiError, ErrorCode};
+use crate::node_api::NodeApi;
 use crate::operation::Route;
 use crate::query::Query;
 use crate::types::{ChangeVolume, CreateVolume, NameHosts, Pool, Volume};
@@ -39,21 +39,23 @@ fn made_and_changed() -> [Route; 4] {
     [
         paged(Route::get("/volumes", "list_volumes", volumes), "pool/name")
             .text("All volumes of all pools that are open.")
-            .query::<String>("pool", "Only the volumes of this pool.")
+            .query::<String>("pool", "Only the volumes of this pool, by its name or UUID.")
             .answers_list::<Volume>("All volumes.")
-            .fails(&[Stopping]),
+            .fails(&[NoSuchPool, Stopping]),
         Route::post("/volumes", "create_volume", create_volume)
             .changes(Role::Operator, "volume create")
             .text("Makes a volume.")
             .takes::<CreateVolume>()
             .idempotent()
             .makes::<Volume>("The volume that was made.")
+            .tagged()
             .fails(OPEN_POOL)
             .fails(SETTINGS)
             .fails(&[InvalidHost, InvalidLbaSize, NoNamespaceNumber, StateNotWritten, TooManyHosts]),
         Route::get("/volumes/{pool}/{volume}", "get_volume", volume)
-            .text("A volume. The header ETag names what people have chosen of it, for If-Match.")
+            .text("A volume.")
             .answers::<Volume>(THE_VOLUME)
+            .tagged()
             .fails(&[NoSuchPool, NoSuchVolume, PoolOpening, PoolUnavailable, Stopping]),
         Route::patch("/volumes/{pool}/{volume}", "change_volume", change_volume)
             .changes_by(Role::Operator, change)
@@ -61,6 +63,7 @@ fn made_and_changed() -> [Route; 4] {
             .takes::<ChangeVolume>()
             .consent()
             .answers::<Volume>(THE_VOLUME)
+            .tagged()
             .fails(OPEN_POOL)
             .fails(VOLUME)
             .fails(SETTINGS)
@@ -126,7 +129,8 @@ async fn volumes(State(node): Node, Query(query): Query<VolumesQuery>) -> Page<V
     let mut all = node.volumes().await?;
     let path = match &pool {
         Some(pool) => {
-            all.retain(|volume| volume.pool == *pool);
+            let of = pool_called(&*node, pool).await?;
+            all.retain(|volume| volume.pool == of.name);
             let query = serde_urlencoded::to_string([("pool", pool)]).expect("text can be encoded");
             format!("/volumes?{query}")
         }
@@ -139,18 +143,24 @@ async fn volumes(State(node): Node, Query(query): Query<VolumesQuery>) -> Page<V
 async fn create_volume(
     State(node): Node,
     Body(request): Body<CreateVolume>,
-) -> Result<(StatusCode, Json<Volume>), ApiError> {
-    Ok((StatusCode::CREATED, Json(node.create_volume(request).await?)))
+) -> Result<(StatusCode, WithTag<Volume>), ApiError> {
+    let made = node.create_volume(request).await?;
+    Ok((StatusCode::CREATED, tagged_volume(made)))
 }
 
 async fn volume(State(node): Node, Path((pool, volume)): Path<(String, String)>) -> Tagged<Volume> {
-    let is_meant = |found: &Pool| found.name == pool || found.uuid == pool;
-    let Json(pool) = find(node.pools().await?, (NoSuchPool, "pool"), &pool, is_meant)?;
+    let pool = pool_called(&*node, &pool).await?;
     check_shows_volumes(&pool)?;
     let wanted = |found: &Volume| found.pool == pool.name && found.name == volume;
     let name = format!("{}/{volume}", pool.name);
-    let found = find(node.volumes().await?, (NoSuchVolume, "volume"), &name, wanted)?;
-    Ok(([(ETAG, ETag::of_volume(&found).header())], found))
+    let Json(found) = find(node.volumes().await?, (NoSuchVolume, "volume"), &name, wanted)?;
+    Ok(tagged_volume(found))
+}
+
+/// The pool with that name or UUID.
+async fn pool_called(node: &dyn NodeApi, called: &str) -> Result<Pool, ApiError> {
+    let is_meant = |found: &Pool| found.name == called || found.uuid == called;
+    find(node.pools().await?, (NoSuchPool, "pool"), called, is_meant).map(|Json(pool)| pool)
 }
 
 /// Refuses to say that a volume does not exist while its pool is not open.
@@ -173,9 +183,10 @@ async fn change_volume(
     consent: Consent,
     Extension(caller): Extension<Caller>,
     Body(request): Body<ChangeVolume>,
-) -> Answer<Volume> {
+) -> Tagged<Volume> {
+    let of = pool_called(&*node, &pool).await?;
     let volumes = node.volumes().await?;
-    let is_it = |found: &&Volume| found.pool == pool && found.name == volume;
+    let is_it = |found: &&Volume| found.pool == of.name && found.name == volume;
     let before = volumes.iter().find(is_it).map_or(u64::MAX, |volume| volume.size_bytes);
     // Of one that is named otherwise nobody can say whether it shrinks.
     if request.size_bytes.is_some_and(|size| size < before) {
@@ -184,7 +195,7 @@ async fn change_volume(
     // The size may be another one by now.
     let may_lose = caller.check_may_lose_data("making a volume smaller").is_ok();
     let consent = if may_lose { consent } else { consent.to_keep() };
-    node.change_volume(pool, volume, request, consent).await.map(Json)
+    node.change_volume(pool, volume, request, consent).await.map(tagged_volume)
 }
 
 async fn wipe_volume(

@@ -47,10 +47,11 @@ pub struct Deed {
     pub target: Option<String>,
     /// What the request has brought, cut at 4KiB, or at 256 bytes where it was not done.
     pub request: String,
-    /// What came of it: `done`, `refused`, or `asked` (the client was asked for confirmation).
+    /// What came of it: `done`, `failed` (it may be done in part), `refused`, or `asked` (the
+    /// client was asked for confirmation).
     pub result: String,
     /// The code of the refusal.
     pub code: Option<String>,
-    /// Why it was refused, for people.
+    /// Why it failed or was refused, for people.
     pub problem: Option<String>,
 }

@@ -33,7 +33,7 @@ pub struct Happening {
     pub volume: Option<String>,
     /// What was asked for, as the command line calls it.
     pub operation: Option<String>,
-    /// What came of it: `done` or `refused`.
+    /// What came of it: `done`, `failed` (it may be done in part) or `refused`.
     pub result: Option<String>,
     /// The user who asked.
     pub uid: Option<u32>,

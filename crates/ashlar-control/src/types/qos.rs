@@ -1,6 +1,6 @@
 //! What volumes may take of their pool.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 /// Limits. Null: there is none.
@@ -29,40 +29,46 @@ pub struct QosLimits {
     pub burst_seconds: f64,
 }
 
-/// Limits to be set. 0 is no limit; what is left out stays, or is none of a new policy.
+/// Limits to be set. Null, as a policy shows it, or 0 is no limit; what is left out stays, or is none
+/// of a new policy.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetLimits {
     /// Commands per second, reads and writes together: at least 10.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub iops_max: Option<u64>,
     /// Reads per second: at least 10.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub read_iops_max: Option<u64>,
     /// Writes per second: at least 10.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub write_iops_max: Option<u64>,
     /// Bytes per second, read and written together: at least 1048576.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub bytes_per_second_max: Option<u64>,
     /// Bytes read per second: at least 1048576.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub read_bytes_per_second_max: Option<u64>,
     /// Bytes written per second: at least 1048576.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub write_bytes_per_second_max: Option<u64>,
     /// Commands per second for each GiB of the volume's size; of a small volume at least 10.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub iops_per_gib: Option<u64>,
     /// The same of reads.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub read_iops_per_gib: Option<u64>,
     /// The same of writes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limit", skip_serializing_if = "Option::is_none")]
     pub write_iops_per_gib: Option<u64>,
     /// From 0.01 to 3600, in steps of a millisecond; 0.1 of a new policy.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_seconds: Option<f64>,
+}
+
+/// A limit that is said; that there is none is written as 0 or as null.
+fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(Some(Option::deserialize(from)?.unwrap_or(0)))
 }
 
 /// A policy of a pool.

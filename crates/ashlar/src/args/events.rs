@@ -49,7 +49,7 @@ pub struct EventsArguments {
   ashlar audit
   ashlar audit --pool tank --since 7d
   ashlar audit --result refused --output json
-Every change is there, whether it was done, refused, or the client was asked for
+Every change is there, whether it was done, failed, was refused, or the client was asked for
 confirmation. The daemon keeps up to 64MiB of it.")]
 pub struct AuditArguments {
     /// Only entries with a number greater than this: the first word of each entry
@@ -96,6 +96,8 @@ pub enum LeastSeverity {
 pub enum DeedResult {
     /// It was done
     Done,
+    /// It has failed, and may be done in part
+    Failed,
     /// It was refused
     Refused,
     /// The client was asked for confirmation

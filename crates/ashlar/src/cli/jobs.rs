@@ -60,6 +60,9 @@ async fn wait(client: &Client, path: &str, output: Output) -> anyhow::Result<()>
     print(output, &last, tables::job)?;
     match &last.problem {
         Some(why) if last.is("failed") => bail!("job '{}' has failed: {why}", last.id),
+        _ if last.is("stopped") => {
+            bail!("job '{}' was stopped: {:.0} % of it is done", last.id, last.done_percent)
+        }
         _ => Ok(()),
     }
 }

@@ -73,8 +73,8 @@ fn about(subject: EventSubject) -> &'static str {
         EventSubject::Daemon => "They name no object: they are about the daemon as a whole.\n",
         EventSubject::Receiver => "`receiver` names the webhook, or is `mail`.\n",
         EventSubject::Change => {
-            "`operation` is what was asked for, as the command line calls it; `result` is `done` or \
-             `refused`;\n`pool` and `volume` are those that it is about, if any; `uid` and `pid` \
+            "`operation` is what was asked for, as the command line calls it; `result` is `done`, \
+             `failed`\n(it may be done in part) or `refused`; `pool` and `volume` are those that it is about, if any; `uid` and\n`pid` \
              who asked.\n"
         }
         EventSubject::Pool => "`pool` names the pool.\n",

@@ -39,6 +39,7 @@ mod names;
 mod naming;
 mod network;
 mod notifications;
+mod one_change;
 mod one_drive;
 mod output;
 mod pages;

@@ -9,7 +9,13 @@ use serde_json::Value;
 use crate::support::Place;
 
 /// The head of an answer and its body, as the connection brings them.
-fn asked(place: &Place, method: &str, path: &str, headers: &[&str], body: &str) -> (String, Value) {
+pub fn asked(
+    place: &Place,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &str,
+) -> (String, Value) {
     let mut client = UnixStream::connect(place.socket()).expect("the daemon listens");
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
@@ -25,16 +31,16 @@ fn asked(place: &Place, method: &str, path: &str, headers: &[&str], body: &str) 
     (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let line = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.map(str::trim)
 }
 
-fn status(head: &str) -> &str {
+pub fn status(head: &str) -> &str {
     head.split(' ').nth(1).expect("a status")
 }
 
-fn started(place: &Place) -> crate::support::Daemon {
+pub fn started(place: &Place) -> crate::support::Daemon {
     let daemon = place.start();
     place.create_pool("tank", 0..3);
     daemon

@@ -2,7 +2,7 @@
 
 use ashlar_block::printable;
 use ashlar_control::ProgressText;
-use ashlar_control::types::Job;
+use ashlar_control::types::{Job, JobKind};
 
 use super::grid::{Kind, Text, prose, sheet, table};
 
@@ -27,7 +27,12 @@ pub fn jobs(jobs: &[Job]) -> String {
             job.finished_at.as_deref().unwrap_or("-").into(),
         ]
     };
-    let why = |job: &Job| Some(prose(&format!("{}: {}", job.id, printable(said(job)?))));
+    let why = |job: &Job| match (said(job), job.kind) {
+        (Some(said), _) => Some(prose(&format!("{}: {}", job.id, printable(said)))),
+        // Its name is too long for the table, and is what to stop it by.
+        (None, JobKind::Erase) => Some(prose(&format!("{}: of pool {}", job.id, job.pool))),
+        (None, _) => None,
+    };
     let table = table(&columns, jobs.iter().map(row).collect());
     std::iter::once(table).chain(jobs.iter().filter_map(why)).collect::<Vec<_>>().join("\n")
 }

@@ -37,6 +37,14 @@ fn a_job_that_goes_on_says_how_far_it_is_and_one_that_has_ended_what_it_came_to(
 }
 
 #[test]
+fn an_erase_is_named_in_full_for_whoever_is_to_stop_it() {
+    let id = format!("{}/erase", "0123456789abcdef0123456789abcdef0123");
+    let erase = Job { id: id.clone(), kind: JobKind::Erase, result: None, ..scrub("running") };
+    let said = jobs(&[erase]);
+    assert!(said.contains(&format!("{id}: of pool tank")), "{said}");
+}
+
+#[test]
 fn jobs_fit_a_terminal_however_much_there_is_to_say() {
     let long = Job {
         id: format!("{}/rebuild", "n".repeat(64)),
