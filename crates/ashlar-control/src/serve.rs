@@ -28,9 +28,10 @@ use tokio::time::{sleep, timeout};
 use crate::access::{Buckets, Entrance};
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON, Problem};
 use crate::listen::{Renewable, Socket};
+use crate::routes::Known;
 use crate::secure::Identity;
 use deadline::Deadline;
-use places::{NetworkPlaces, SocketPlaces};
+use places::{Guest, NetworkPlaces, SocketPlaces};
 
 mod deadline;
 mod places;
@@ -160,14 +161,27 @@ struct Connections {
 
 impl Connections {
     /// Serves a client for as long as it stays.
-    fn serve<I>(&self, stream: I, entrance: Entrance) -> impl Future<Output = ()> + Send + use<I>
+    fn serve<I>(
+        &self,
+        stream: I,
+        entrance: Entrance,
+        guest: Guest,
+    ) -> impl Future<Output = ()> + Send + use<I>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let router = TowerToHyperService::new(self.router.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(entrance);
-            router.call(request)
+            let (answer, guest) = (router.call(request), guest.clone());
+            async move {
+                let answer = answer.await;
+                if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<Known>().is_some())
+                {
+                    guest.is_known_now();
+                }
+                answer
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -193,7 +207,7 @@ async fn of_socket(mut socket: Renewable, connections: Arc<Connections>) {
         match socket.accept().await {
             Ok((stream, entrance)) => match places.take(entrance.is_of_owner()) {
                 Some(place) => {
-                    let served = connections.serve(stream, entrance);
+                    let served = connections.serve(stream, entrance, Guest::default());
                     tokio::spawn(async move {
                         served.await;
                         drop(place);
@@ -257,10 +271,13 @@ async fn of_listener(
                 let entrance = Entrance::Network(address);
                 let (identity, connections) = (identity.get(), connections.clone());
                 tokio::spawn(async move {
-                    if let Some(served) = secured(stream, &identity, entrance, connections).await {
-                        served.await;
+                    let guest = place.guest.clone();
+                    tokio::select! {
+                        () = of_client(stream, &identity, entrance, connections, guest) => {}
+                        () = place.guest.is_to_leave() => {
+                            tracing::debug!(%address, "its place was needed, and it has shown nothing");
+                        }
                     }
-                    drop(place);
                 });
             }
             Err(error) => pause_after(&error).await,
@@ -268,22 +285,26 @@ async fn of_listener(
     }
 }
 
-/// The service of a client, once both sides have agreed on keys. None: they have not, in time. The
-/// daemon's end does not wait for those.
-async fn secured(
+/// Serves a client of the network for as long as it stays, once both sides have agreed on keys. The
+/// daemon's end does not wait for those who have not.
+async fn of_client(
     stream: TcpStream,
     identity: &Identity,
     entrance: Entrance,
     connections: Arc<Connections>,
-) -> Option<impl Future<Output = ()> + Send + use<>> {
+    guest: Guest,
+) {
     let weak = Arc::downgrade(&connections);
     drop(connections);
     // Answers are small, and somebody waits for each.
     let _ = stream.set_nodelay(true);
-    let stream = timeout(HANDSHAKE_WAIT, identity.accept(stream)).await.ok()?;
-    let stream = stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed"));
-    let connections = weak.upgrade()?;
-    stream.ok().map(|stream| connections.serve(stream, entrance))
+    let Ok(secured) = timeout(HANDSHAKE_WAIT, identity.accept(stream)).await else { return };
+    let served = match (secured, weak.upgrade()) {
+        (Ok(stream), Some(connections)) => connections.serve(stream, entrance, guest),
+        (Err(error), _) => return tracing::debug!(%error, "a TLS handshake failed"),
+        (Ok(_), None) => return,
+    };
+    served.await;
 }
 
 async fn pause_after(error: &io::Error) {

@@ -1,11 +1,12 @@
 //! How many clients there may be at a time: in all, and of one kind or address, so that one who
 //! takes all that there is leaves some for others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::access::network_of;
 
@@ -46,56 +47,122 @@ impl SocketPlaces {
     }
 }
 
-/// The places of the network.
+/// The places of the network. Where they are full, the connection gives its place up that has been
+/// there for longest without showing who it is: so nobody who is silent keeps out those who have a
+/// token.
 #[derive(Clone)]
 pub struct NetworkPlaces {
     all: Arc<Semaphore>,
-    by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    guests: Arc<Mutex<Guests>>,
 }
 
-/// A place, and its part of those of its address.
+/// Who has a place, in the order in which they came.
+#[derive(Default)]
+struct Guests {
+    here: BTreeMap<u64, (IpAddr, Guest)>,
+    by_address: HashMap<IpAddr, usize>,
+    came: u64,
+}
+
+/// A connection that has a place. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Guest(Arc<GuestState>);
+
+#[derive(Default)]
+struct GuestState {
+    is_known: AtomicBool,
+    is_to_leave: Notify,
+}
+
+impl Guest {
+    /// It has shown who it is, and keeps its place.
+    pub fn is_known_now(&self) {
+        self.0.is_known.store(true, Ordering::Relaxed);
+    }
+
+    fn is_known(&self) -> bool {
+        self.0.is_known.load(Ordering::Relaxed)
+    }
+
+    /// Ends once its place is another's.
+    pub async fn is_to_leave(&self) {
+        self.0.is_to_leave.notified().await;
+    }
+}
+
+impl Guests {
+    /// Has the one leave that came first of those who have not shown who they are.
+    fn make_room(&mut self, of: impl Fn(IpAddr) -> bool) -> bool {
+        let mut silent = self.here.iter().filter(|(_, (at, it))| of(*at) && !it.is_known());
+        let Some(number) = silent.next().map(|(number, _)| *number) else { return false };
+        if let Some(guest) = self.remove(number) {
+            guest.0.is_to_leave.notify_one();
+        }
+        true
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Guest> {
+        let (address, guest) = self.here.remove(&number)?;
+        let of_address = self.by_address.get_mut(&address).expect("it was counted");
+        *of_address -= 1;
+        if *of_address == 0 {
+            self.by_address.remove(&address);
+        }
+        Some(guest)
+    }
+
+    fn add(&mut self, address: IpAddr) -> (u64, Guest) {
+        self.came += 1;
+        let guest = Guest::default();
+        self.here.insert(self.came, (address, guest.clone()));
+        *self.by_address.entry(address).or_default() += 1;
+        (self.came, guest)
+    }
+}
+
+/// A place, and who has it.
 pub struct NetworkPlace {
     _place: OwnedSemaphorePermit,
-    address: IpAddr,
+    /// Who has it.
+    pub guest: Guest,
+    number: u64,
     places: NetworkPlaces,
 }
 
 impl NetworkPlaces {
     pub fn new() -> Self {
-        NetworkPlaces { all: Arc::new(Semaphore::new(NETWORK_MAX)), by_address: Arc::default() }
+        NetworkPlaces { all: Arc::new(Semaphore::new(NETWORK_MAX)), guests: Arc::default() }
     }
 
-    fn by_address(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.by_address.lock().unwrap_or_else(PoisonError::into_inner)
+    fn guests(&self) -> MutexGuard<'_, Guests> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for one, whoever it is for.
     pub async fn next(&self) -> OwnedSemaphorePermit {
+        if self.all.available_permits() == 0 {
+            self.guests().make_room(|_| true);
+        }
         self.all.clone().acquire_owned().await.expect("nobody closes it")
     }
 
-    /// That place for a client from there; none if those have as many as they may.
+    /// That place for a client from there; none if those have as many as they may, and all of them
+    /// have shown who they are.
     pub fn give(&self, place: OwnedSemaphorePermit, address: IpAddr) -> Option<NetworkPlace> {
         let address = network_of(address);
-        let mut by_address = self.by_address();
-        let taken = by_address.entry(address).or_default();
-        if *taken >= OF_ADDRESS_MAX {
+        let mut guests = self.guests();
+        let taken = guests.by_address.get(&address).copied().unwrap_or(0);
+        if taken >= OF_ADDRESS_MAX && !guests.make_room(|at| at == address) {
             return None;
         }
-        *taken += 1;
-        Some(NetworkPlace { _place: place, address, places: self.clone() })
+        let (number, guest) = guests.add(address);
+        Some(NetworkPlace { _place: place, guest, number, places: self.clone() })
     }
 }
 
 impl Drop for NetworkPlace {
     fn drop(&mut self) {
-        let mut by_address = self.places.by_address();
-        if let Some(taken) = by_address.get_mut(&self.address) {
-            *taken -= 1;
-            if *taken == 0 {
-                by_address.remove(&self.address);
-            }
-        }
+        self.places.guests().remove(self.number);
     }
 }
 
