@@ -6,6 +6,7 @@
 
 use ashlar_block::printable;
 
+use crate::events::EventKind;
 use crate::events::kinds::{
     hint_of_drive_state, hint_of_pool_state, severity_of_drive_state, severity_of_pool_state,
 };
@@ -51,6 +52,7 @@ fn of_pool(pool: &Pool, standing: &Standing) -> Vec<Alert> {
     };
     let mut all: Vec<Alert> = pool.states.iter().filter_map(of_state).collect();
     all.extend(damage::alerts(pool, standing));
+    all.extend(rebuild_stuck(pool, standing));
     all.extend(reserve_released(pool));
     all.extend(no_second_loss(pool));
     all.extend(pool.spares.iter().filter_map(|spare| {
@@ -90,6 +92,15 @@ fn pool_is(pool: &Pool, state: &str, severity: Severity) -> Alert {
     let message = why.map_or(message.clone(), |why| format!("{message}: {why}"));
     let hint = hint_of_pool_state(state).map(|hint| hint.replace("POOL", &pool.name));
     Alert { hint, ..about(pool, severity, state, message) }
+}
+
+fn rebuild_stuck(pool: &Pool, standing: &Standing) -> Option<Alert> {
+    let why = pool.rebuild_problem().map_or_else(String::new, |why| format!(": {why}"));
+    let message = format!("the rebuild of pool '{}' does not go on{why}", pool.name);
+    let hint = EventKind::RebuildStuck.hint().map(|hint| hint.replace("POOL", &pool.name));
+    let alert =
+        || Alert { hint, ..about(pool, Severity::Error, EventKind::RebuildStuck.word(), message) };
+    standing.rebuild_stuck.then(alert)
 }
 
 fn reserve_released(pool: &Pool) -> Option<Alert> {

@@ -7,7 +7,7 @@ use ashlar_block::ByteSize;
 
 use crate::progress_text::Span;
 use crate::types::{
-    DataMove, DriveErase, Job, JobKind, Obstacle, Pool, PoolDrive, Progress, Scrub, Trim, Verify,
+    DataMove, DriveErase, Job, JobKind, Pool, PoolDrive, Progress, Scrub, Trim, Verify,
 };
 
 #[cfg(test)]
@@ -81,12 +81,7 @@ fn job(pool: &Pool, kind: JobKind, state: &str) -> Job {
 }
 
 fn of_moving(pool: &Pool, kind: JobKind, progress: &Progress) -> Job {
-    let obstacle = progress.obstacle.map(|obstacle| match obstacle {
-        Obstacle::NoRoom => "there is no room: delete or trim data, or add a drive".to_owned(),
-        Obstacle::Unreadable => {
-            "the drives that are left do not have it: bring lost drives back".to_owned()
-        }
-    });
+    let obstacle = progress.obstacle.map(|obstacle| obstacle.text().to_owned());
     let problem = pool.problem.clone().or(obstacle);
     let noted = pool.data_move(kind).filter(|noted| noted.is(RUNNING));
     Job {

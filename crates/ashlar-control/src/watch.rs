@@ -98,6 +98,8 @@ struct Seen {
     full_soon: BTreeMap<String, Duration>,
     /// What was told of data that was damaged, by the pools' UUIDs.
     damage: BTreeMap<String, compare::damage::ToldDamage>,
+    /// Rebuilds that do not go on, by the pools' UUIDs.
+    stuck: BTreeMap<String, compare::stuck::Stuck>,
 }
 
 /// What of a pool is being moved, and has been told of.
@@ -236,7 +238,9 @@ impl Watcher {
         self.log.add(compare::happenings(&seen, &mut now));
         let names = now.pools.iter().map(|pool| (pool.name.clone(), pool.uuid.clone())).collect();
         *self.names.lock().expect("no holder of the lock panics") = names;
-        let standing = now.pools.iter().map(|it| (it.uuid.clone(), self.standing(it))).collect();
+        let is_stuck = |uuid: &str| now.stuck.get(uuid).is_some_and(|stuck| stuck.is_told);
+        let stands = |it: &Pool| self.standing(it).with_rebuild(is_stuck(&it.uuid));
+        let standing = now.pools.iter().map(|it| (it.uuid.clone(), stands(it))).collect();
         *self.standing.lock().expect("no holder of the lock panics") = standing;
         *seen = now;
     }

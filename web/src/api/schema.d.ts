@@ -44,7 +44,7 @@ export interface components {
             /**
              * @description A word that does not change: the state of the pool or drive, the `kind` of what the drive
              *     warns of, `spare_refused`, `reserve_released`, `no_second_loss`, `data_unreadable`,
-             *     `scrub_unrepaired`, `ledger_differs` or `daemon_warning`.
+             *     `scrub_unrepaired`, `ledger_differs`, `rebuild_stuck` or `daemon_warning`.
              */
             code: string;
             /** @description The drive that it is about, by its name within the pool. */

@@ -1,6 +1,7 @@
 use super::*;
 use crate::types::{
-    AfterLoss, DriveHealth, DriveWarning, PoolCounters, PoolJobs, PoolSpace, Scrub, Spare, Verify,
+    AfterLoss, DriveHealth, DriveWarning, Obstacle, PoolCounters, PoolJobs, PoolSpace, Progress,
+    Scrub, Spare, Verify,
 };
 
 fn pool(states: &[&str], drives: Vec<PoolDrive>) -> Pool {
@@ -154,4 +155,21 @@ fn wrong_data_that_was_made_right_is_no_alert() {
         ..PoolCounters::default()
     };
     assert_eq!(told(&[Pool { counters: Some(counters), ..pool(&["online"], vec![]) }]), []);
+}
+
+#[test]
+fn a_rebuild_that_was_told_to_be_stuck_is_an_error_until_it_goes_on() {
+    let rebuild = Some(Progress { obstacle: Some(Obstacle::Unreadable), ..Progress::default() });
+    let jobs = || Some(PoolJobs { rebuild, ..PoolJobs::default() });
+    let look = |states: &[&str]| Pool { jobs: jobs(), ..pool(states, vec![]) };
+    let stuck = Standing::default().with_rebuild(true);
+    let of_it = |pool: Pool| {
+        let all = alerts(&[pool], |pool| stuck.after(pool), &[]);
+        all.into_iter().find(|alert| alert.code == "rebuild_stuck")
+    };
+    let alert = of_it(look(&["degraded", "need-rebuild"])).expect("it stands still");
+    assert_eq!((alert.severity, alert.pool.as_deref()), (Severity::Error, Some("tank")));
+    assert!(alert.message.ends_with("bring lost drives back"), "{}", alert.message);
+    assert!(alert.hint.is_some_and(|hint| hint.contains("pool add-drive tank ")));
+    assert_eq!(of_it(look(&["degraded", "rebuilding"])), None);
 }

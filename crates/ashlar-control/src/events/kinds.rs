@@ -155,6 +155,11 @@ kinds! {
     RebuildBegan "rebuild_began" Pool [Info] "The pool restores what lived on a lost drive.";
     RebuildProgress "rebuild_progress" Pool [Info] "Another tenth of a rebuild is done.";
     RebuildEnded "rebuild_ended" Pool [Info] "All that lived on a lost drive is restored.";
+    RebuildStuck "rebuild_stuck" Pool [Error]
+        "For a minute nothing that lived on a lost drive could be restored: a further loss may cost data.",
+        "the cause says why: it goes on by itself once lost drives are back, others are there (`ashlar pool add-drive POOL /dev/...`) or room is";
+    RebuildGoesOn "rebuild_goes_on" Pool [Info]
+        "A rebuild that did not go on does so again, or is over.";
     EvacuationBegan "evacuation_began" Pool [Info]
         "What lives on a drive that is to be removed goes to others.";
     EvacuationProgress "evacuation_progress" Pool [Info] "Another tenth of an evacuation is done.";

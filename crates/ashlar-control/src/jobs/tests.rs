@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::PoolJobs;
+use crate::types::{Obstacle, PoolJobs};
 
 fn pool(states: &[&str], jobs: PoolJobs) -> Pool {
     Pool {

@@ -12,7 +12,7 @@ pub struct Alert {
     pub severity: Severity,
     /// A word that does not change: the state of the pool or drive, the `kind` of what the drive
     /// warns of, `spare_refused`, `reserve_released`, `no_second_loss`, `data_unreadable`,
-    /// `scrub_unrepaired`, `ledger_differs` or `daemon_warning`.
+    /// `scrub_unrepaired`, `ledger_differs`, `rebuild_stuck` or `daemon_warning`.
     pub code: String,
     /// The pool that it is about. Null: the daemon.
     pub pool: Option<String>,

@@ -17,6 +17,17 @@ impl Pool {
         self.jobs.as_ref()?.rebuild
     }
 
+    /// Something lacks redundancy that a lost drive held, and nothing of it is being restored.
+    pub(crate) fn needs_rebuild(&self) -> bool {
+        self.states.iter().any(|state| state == "need-rebuild")
+    }
+
+    /// Why what lived on a lost drive is not restored, where that is known.
+    pub(crate) fn rebuild_problem(&self) -> Option<String> {
+        let met = || self.rebuild()?.obstacle.map(|obstacle| obstacle.text().to_owned());
+        self.problem.clone().or_else(met)
+    }
+
     /// The rebalance that goes on, or waits.
     pub fn rebalance(&self) -> Option<Progress> {
         self.jobs.as_ref()?.rebalance
@@ -197,6 +208,18 @@ pub enum Obstacle {
     NoRoom,
     /// It cannot be read from the drives that are left. It is tried again from time to time.
     Unreadable,
+}
+
+impl Obstacle {
+    /// What stands in the way, and what takes it away.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Obstacle::NoRoom => "there is no room: delete or trim data, or add a drive",
+            Obstacle::Unreadable => {
+                "the drives that are left do not have it: bring lost drives back"
+            }
+        }
+    }
 }
 
 /// What has happened in a pool since it was opened.

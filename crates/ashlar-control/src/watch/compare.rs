@@ -20,6 +20,7 @@ mod health;
 mod hosts;
 pub mod losses;
 mod moving;
+pub mod stuck;
 
 /// States of pools that say nothing on their own, or that other events tell of.
 const SILENT_STATES: [&str; 6] =
@@ -59,7 +60,10 @@ pub fn happenings(before: &Seen, now: &mut Seen) -> Vec<Happening> {
         let told = before.damage.get(&pool.uuid).copied().unwrap_or_default();
         let (told, damage) = damage::happenings(told, now.at, pool);
         now.damage.insert(pool.uuid.clone(), told);
-        all.extend(damage);
+        let stuck = before.stuck.get(&pool.uuid).copied();
+        let (stuck, stands) = stuck::of_stuck(stuck, now.at, pool);
+        now.stuck.extend(stuck.map(|stuck| (pool.uuid.clone(), stuck)));
+        all.extend(damage.into_iter().chain(stands));
     }
     all.extend(erases::happenings(&before.erases, &now.erases));
     all.extend(hosts::happenings(before, now));

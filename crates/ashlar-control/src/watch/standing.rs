@@ -13,6 +13,8 @@ pub(crate) struct Standing {
     pub(crate) unrepaired: u64,
     /// Where the last proof has found the ledger to differ from what is there.
     pub(crate) differences: Vec<String>,
+    /// Its rebuild has not gone on for so long that it was told.
+    pub(crate) rebuild_stuck: bool,
     /// Blocks that could not be read right since the pool was opened.
     unrecovered: u64,
     /// Those of them after which a scrub has found all right.
@@ -25,6 +27,7 @@ impl Standing {
     /// What is to be seen to once that is known of the pool.
     pub(crate) fn after(&self, pool: &Pool) -> Standing {
         let mut next = self.clone();
+        next.rebuild_stuck &= pool.needs_rebuild();
         next.unrecovered = pool.counters.map_or(0, |counters| counters.blocks_unrecovered);
         if next.unrecovered < self.unrecovered {
             // It was opened anew, and counts anew.
@@ -38,6 +41,12 @@ impl Standing {
             next.differences.clone_from(&verify.differences);
         }
         next
+    }
+
+    /// The same, with whether its rebuild has not gone on for so long that it was told.
+    pub(crate) fn with_rebuild(mut self, is_stuck: bool) -> Standing {
+        self.rebuild_stuck = is_stuck;
+        self
     }
 
     /// Blocks that could not be read right, and after which no scrub has found all right.

@@ -56,7 +56,7 @@ pub fn page() -> String {
         "States of pools",
         "`pool_state_entered` and `pool_state_left` have the state in `states`. `online`, \
          `rebuilding`, `need-rebuild`, `rebalancing`, `volatile` and `opening` are no events: \
-         others tell of them.",
+         others tell of them, of `need-rebuild` `rebuild_stuck` once it has lasted a minute.",
         &pools,
         |state| (severity_of_pool_state(state), hint_of_pool_state(state)),
     );
