@@ -345,6 +345,31 @@ fn what_cannot_be_read_of_the_log_or_of_a_receivers_place_mutes_no_receiver() {
     daemon.terminate();
 }
 
+/// It was posted the whole log of months, from its beginning.
+#[test]
+fn a_receiver_that_is_to_be_told_more_is_told_of_what_comes_and_of_nothing_old() {
+    let place = Place::new();
+    let server = Server::start(&[TAKES]);
+    let table = |severity: &str| {
+        webhook(&place, "ops", &server.url(), "") + &format!("severity = '{severity}'\n")
+    };
+    let daemon = start(&place, &table("error"));
+    for nth in 0..6 {
+        change(&place, &format!("old-{nth}"));
+    }
+    let last = events(&place, "change").last().expect("six changes").seq;
+    place.wait_until("it has come past them", |place| {
+        place.json(&["notify", "list"])[0]["delivered_seq"].as_u64() >= Some(last)
+    });
+    daemon.terminate();
+    let daemon = start(&place, &table("info"));
+    change(&place, "omega");
+    let mut posts = std::iter::repeat_with(|| server.next().json()["data"].clone());
+    let first = posts.find(|event| event["kind"] == "change").expect("there is one");
+    assert!(first["message"].as_str().is_some_and(|it| it.contains("omega")), "{first}");
+    daemon.terminate();
+}
+
 /// A webhook's directory was left, and with it the whole state directory.
 #[test]
 fn a_purge_of_the_package_knows_all_that_the_daemon_leaves_in_its_state_directory() {

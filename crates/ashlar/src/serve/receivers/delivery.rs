@@ -7,8 +7,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ashlar_control::types::{Event, Happening, Receiver, Severity};
 use ashlar_control::{EventKind, EventLog, Reader, Wanted, Watcher};
-use futures_util::future::join;
+use futures_util::future::join3;
 use humantime::format_rfc3339_seconds;
+use tokio::sync::Notify;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -25,6 +26,8 @@ const READ_PAUSE: Duration = Duration::from_secs(5);
 /// How long the place of a receiver that is new is waited for: without it, it would be new at the
 /// next start, too, and miss what comes until then.
 const PLACE_WAIT: Duration = Duration::from_secs(10);
+/// Of events that it is not told of, the place behind them is written once in so long.
+const PASS_INTERVAL: Duration = Duration::from_secs(10);
 /// An event that it does not work comes after so many attempts: one that fails may be chance.
 const ATTEMPTS_UNTOLD: u32 = 3;
 /// Between two such events there is at least so much time: two receivers that do not work are told
@@ -38,6 +41,8 @@ pub struct Delivery {
     carrier: Box<dyn Carrier>,
     log: Arc<EventLog>,
     place: Place,
+    /// It has gone past events that it is not told of.
+    has_passed: Notify,
     /// The newest event when the daemon was started: a receiver that is new begins behind it.
     start: u64,
     facts: Mutex<Facts>,
@@ -47,6 +52,8 @@ pub struct Delivery {
 #[derive(Default)]
 struct Facts {
     delivered_seq: u64,
+    /// That is further than what is kept.
+    is_ahead: bool,
     delivered_at: Option<String>,
     problem: Option<String>,
     /// Since the last attempt.
@@ -68,7 +75,8 @@ impl Delivery {
         place: Place,
     ) -> Self {
         let (start, facts) = (*log.newest().borrow(), Mutex::default());
-        Delivery { name: name.to_owned(), wants, carrier, log, place, start, facts }
+        let (name, has_passed) = (name.to_owned(), Notify::new());
+        Delivery { name, wants, carrier, log, place, has_passed, start, facts }
     }
 
     pub fn name(&self) -> &str {
@@ -116,12 +124,21 @@ impl Delivery {
 
     /// Waits so long until it is written where it has come to.
     pub async fn settled(&self, longest: Duration) {
+        self.keep_passed();
         self.place.settled(longest).await;
     }
 
     /// Sends what comes, and again what was not taken by all, for as long as it is polled.
     pub async fn run(&self, watcher: &Watcher) {
-        join(self.send_all(watcher), self.settle_all(watcher)).await;
+        join3(self.send_all(watcher), self.settle_all(watcher), self.keep_all_passed()).await;
+    }
+
+    async fn keep_all_passed(&self) {
+        loop {
+            self.has_passed.notified().await;
+            sleep(PASS_INTERVAL).await;
+            self.keep_passed();
+        }
     }
 
     async fn settle_all(&self, watcher: &Watcher) {
@@ -182,8 +199,25 @@ impl Delivery {
 
     fn keep(&self, after: u64) {
         let mut facts = self.facts();
-        facts.delivered_seq = after;
+        (facts.delivered_seq, facts.is_ahead) = (after, false);
         self.place.keep(facts.kept());
+    }
+
+    /// Up to there is nothing that it is to be told: if it wants more after a start, then only of
+    /// what comes later. That is written by and by, and not for each event.
+    fn pass(&self, after: u64) {
+        let mut facts = self.facts();
+        if facts.delivered_seq < after {
+            (facts.delivered_seq, facts.is_ahead) = (after, true);
+            self.has_passed.notify_one();
+        }
+    }
+
+    fn keep_passed(&self) {
+        let mut facts = self.facts();
+        if std::mem::take(&mut facts.is_ahead) {
+            self.place.keep(facts.kept());
+        }
     }
 
     /// What it is to be told next, once there is something; `after` goes past what it is not.
@@ -192,7 +226,10 @@ impl Delivery {
         loop {
             let until = *newest.borrow_and_update();
             match self.gathered(*after).await {
-                Ok(found) if found.is_empty() => *after = until.max(*after),
+                Ok(found) if found.is_empty() => {
+                    *after = until.max(*after);
+                    self.pass(*after);
+                }
                 Ok(found) => return found,
                 Err(error) => {
                     failed += 1;
