@@ -4,11 +4,14 @@
 //! of neither.
 
 use std::io::{IsTerminal, stdout};
+use std::pin::pin;
 use std::thread;
 
 use anyhow::{Context, ensure};
 use ashlar_control::types::{Host, IoStat, Job, Status};
-use ratatui::DefaultTerminal;
+use futures_util::future::OptionFuture;
+use ratatui::Terminal;
+use ratatui::backend::Backend;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
@@ -19,6 +22,8 @@ use crate::args::TopArguments;
 use screen::{Screen, Seen, Wish};
 
 mod screen;
+#[cfg(test)]
+mod tests;
 
 /// Shows it until somebody ends it.
 ///
@@ -29,22 +34,28 @@ pub(super) async fn run(client: &Client, asked: TopArguments) -> anyhow::Result<
         stdout().is_terminal(),
         "top needs a terminal: `ashlar iostat -i 1s` prints what goes on line by line"
     );
-    let (mut before, first) = look(client, None).await?;
-    let mut screen = Screen::new(first);
+    let first = look(client).await?;
+    let before = first.counted.clone();
+    let mut screen = Screen::new(first.since(None));
     let mut terminal = ratatui::try_init().context("the terminal cannot be used")?;
-    let ended = show(client, asked, &mut terminal, &mut screen, &mut before).await;
+    let ended = show(client, asked, &mut terminal, keys(), (&mut screen, before)).await;
     ratatui::restore();
     ended
 }
 
-async fn show(
+/// Shows what is seen, after what has been counted `before`, until a key ends it: a daemon that
+/// does not answer keeps no key waiting.
+async fn show<B: Backend>(
     client: &Client,
     asked: TopArguments,
-    terminal: &mut DefaultTerminal,
-    screen: &mut Screen,
-    before: &mut IoStat,
-) -> anyhow::Result<()> {
-    let mut keys = keys();
+    terminal: &mut Terminal<B>,
+    mut keys: UnboundedReceiver<Option<KeyEvent>>,
+    (screen, mut before): (&mut Screen, IoStat),
+) -> anyhow::Result<()>
+where
+    B::Error: Send + Sync + 'static,
+{
+    let (mut looking, mut is_looking) = (pin!(OptionFuture::from(None)), false);
     let mut ticks = interval(asked.interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
@@ -55,26 +66,49 @@ async fn show(
                 None | Some(Wish::End) => return Ok(()),
                 Some(Wish::GoOn) => {}
             },
-            _ = ticks.tick(), if !screen.is_stopped() => match look(client, Some(before)).await {
-                Ok((counted, seen)) => {
-                    *before = counted;
-                    screen.show(seen);
+            _ = ticks.tick(), if !is_looking && !screen.is_stopped() => {
+                looking.set(Some(look(client)).into());
+                is_looking = true;
+            }
+            Some(found) = &mut looking, if is_looking => {
+                is_looking = false;
+                match found {
+                    Ok(answers) => {
+                        let counted = answers.counted.clone();
+                        screen.show(answers.since(Some(&before)));
+                        before = counted;
+                    }
+                    // It may be restarted: what was seen last stays, with the reason.
+                    Err(error) => screen.fail(format!("{error:#}")),
                 }
-                // It may be restarted: what was seen last stays, with the reason.
-                Err(error) => screen.fail(format!("{error:#}")),
-            },
+            }
         }
     }
 }
 
-/// What there is now, and what has been counted since `before`.
-async fn look(client: &Client, before: Option<&IoStat>) -> anyhow::Result<(IoStat, Seen)> {
+/// What the daemon says at one moment.
+struct Answers {
+    status: Status,
+    counted: IoStat,
+    hosts: Vec<Host>,
+    jobs: Vec<Job>,
+}
+
+impl Answers {
+    /// The same, with what has been counted since `before`.
+    fn since(self, before: Option<&IoStat>) -> Seen {
+        let Answers { status, counted, hosts, jobs } = self;
+        Seen { status, report: Report::new(before, &counted), hosts, jobs }
+    }
+}
+
+/// What there is now.
+async fn look(client: &Client) -> anyhow::Result<Answers> {
     let status: Status = client.get("/status").await?;
     let counted: IoStat = client.get("/iostat?drives=true").await?;
     let hosts: Vec<Host> = client.get("/hosts").await?;
     let jobs: Vec<Job> = client.get("/jobs").await?;
-    let report = Report::new(before, &counted);
-    Ok((counted, Seen { status, report, hosts, jobs }))
+    Ok(Answers { status, counted, hosts, jobs })
 }
 
 /// The keys that are pressed, and an end where there are no more. The thread that reads them waits
