@@ -8,6 +8,7 @@
 //! killed is lost. A panic's message and the last lines before an end are waited for, for a bounded
 //! time.
 
+mod filter;
 mod format;
 mod queue;
 mod writer;
@@ -24,6 +25,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::colours;
+pub use filter::parse;
 use format::Events;
 pub use format::LogFormat;
 use queue::Queue;
@@ -111,16 +113,6 @@ fn choose(
         }
         None => Ok((parse(configured)?, None)),
     }
-}
-
-/// The filter that `text` says.
-///
-/// # Errors
-/// When it says none, with how one is written.
-pub fn parse(text: &str) -> anyhow::Result<EnvFilter> {
-    EnvFilter::builder().parse(text).with_context(|| {
-        format!("'{text}' does not say what to log: write a level, as in info, or info,ashlar_store=debug")
-    })
 }
 
 fn start_writer(queue: &Arc<Queue>) -> anyhow::Result<()> {
