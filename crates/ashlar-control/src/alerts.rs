@@ -10,6 +10,7 @@ use crate::events::EventKind;
 use crate::events::kinds::{
     hint_of_drive_state, hint_of_pool_state, severity_of_drive_state, severity_of_pool_state,
 };
+use crate::hints;
 use crate::types::{Alert, Pool, PoolDrive, Severity};
 use crate::watch::standing::Standing;
 
@@ -80,6 +81,11 @@ fn about(pool: &Pool, severity: Severity, code: &str, message: String) -> Alert 
     }
 }
 
+/// What to do, of that pool and of a drive of it.
+fn settled(hint: &str, pool: &Pool, drive: Option<&str>) -> String {
+    hints::settled(hint, Some(&pool.name), drive)
+}
+
 fn pool_is(pool: &Pool, state: &str, severity: Severity) -> Alert {
     let has_reason = matches!(state, "unavailable" | "read-only" | "taken" | "uncertain");
     let why = match state {
@@ -90,14 +96,14 @@ fn pool_is(pool: &Pool, state: &str, severity: Severity) -> Alert {
     };
     let message = format!("pool '{}' is {state}", pool.name);
     let message = why.map_or(message.clone(), |why| format!("{message}: {why}"));
-    let hint = hint_of_pool_state(state).map(|hint| hint.replace("POOL", &pool.name));
+    let hint = hint_of_pool_state(state).map(|hint| settled(hint, pool, pool.lost_drive()));
     Alert { hint, ..about(pool, severity, state, message) }
 }
 
 fn rebuild_stuck(pool: &Pool, standing: &Standing) -> Option<Alert> {
     let why = pool.rebuild_problem().map_or_else(String::new, |why| format!(": {why}"));
     let message = format!("the rebuild of pool '{}' does not go on{why}", pool.name);
-    let hint = EventKind::RebuildStuck.hint().map(|hint| hint.replace("POOL", &pool.name));
+    let hint = EventKind::RebuildStuck.hint().map(|hint| settled(hint, pool, None));
     let alert =
         || Alert { hint, ..about(pool, Severity::Error, EventKind::RebuildStuck.word(), message) };
     standing.rebuild_stuck.then(alert)
@@ -156,8 +162,8 @@ fn of_drive(pool: &Pool, drive: &PoolDrive) -> Vec<Alert> {
             let message = format!("{} of pool '{}' is {state}", drive.name, pool.name);
             let why = drive.problem.as_ref();
             let message = why.map_or(message.clone(), |why| format!("{message}: {why}"));
-            let hint = hint_of_drive_state(state)
-                .map(|hint| hint.replace("POOL", &pool.name).replace("DRIVE", &drive.name));
+            let hint =
+                hint_of_drive_state(state).map(|hint| settled(hint, pool, Some(&drive.name)));
             named(Alert { hint, ..about(pool, severity, state, message) })
         })
     };

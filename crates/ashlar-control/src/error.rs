@@ -8,6 +8,8 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::hints;
+
 mod codes;
 pub(crate) mod sets;
 
@@ -77,6 +79,19 @@ impl From<ApiError> for Problem {
             detail,
             hint,
         }
+    }
+}
+
+/// The answer with the very pool and drive in the commands that it names: whoever refuses may not
+/// know what they are called.
+pub(crate) fn settled(response: Response, pool: Option<&str>, drive: Option<&str>) -> Response {
+    let Some(problem) = response.extensions().get::<Problem>() else { return response };
+    let detail = hints::settled(&problem.detail, pool, drive);
+    let hint = problem.hint.as_ref().map(|hint| hints::settled(hint, pool, drive));
+    let is_same = detail == problem.detail && hint == problem.hint;
+    match problem.known_code().filter(|_| !is_same) {
+        Some(code) => ApiError { code, detail, hint }.into_response(),
+        None => response,
     }
 }
 

@@ -16,6 +16,7 @@ mod consent;
 mod dashboard;
 mod error;
 mod events;
+mod hints;
 mod jobs;
 mod listen;
 mod log;

@@ -1,7 +1,7 @@
 //! Data that is damaged, until it is known to be well.
 
-use super::about;
-use crate::types::{Alert, Pool, Severity};
+use super::{about, settled};
+use crate::types::{Alert, Pool, ScrubbedDrive, Severity};
 use crate::watch::by_drives;
 use crate::watch::standing::Standing;
 
@@ -11,7 +11,12 @@ pub(super) fn alerts(pool: &Pool, standing: &Standing) -> impl Iterator<Item = A
 }
 
 fn error(pool: &Pool, code: &str, message: String, hint: &str) -> Alert {
-    let hint = Some(hint.replace("POOL", &pool.name));
+    // Where it has found something on several, somebody has to choose.
+    let found = match pool.scrub().map(|scrub| &scrub.drives[..]) {
+        Some([ScrubbedDrive { name, .. }]) => Some(name.as_str()),
+        _ => None,
+    };
+    let hint = Some(settled(hint, pool, found));
     Alert { hint, ..about(pool, Severity::Error, code, message) }
 }
 

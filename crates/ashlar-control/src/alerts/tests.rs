@@ -173,3 +173,13 @@ fn a_rebuild_that_was_told_to_be_stuck_is_an_error_until_it_goes_on() {
     assert!(alert.hint.is_some_and(|hint| hint.contains("pool add-drive tank ")));
     assert_eq!(of_it(look(&["degraded", "rebuilding"])), None);
 }
+
+#[test]
+fn a_pool_that_has_a_word_of_the_hints_in_its_name_keeps_it_and_a_lost_drive_is_named() {
+    let drives = vec![drive("drive-0", &["online"]), drive("drive-1", &["failed"])];
+    let ill = Pool { name: "myDRIVE".to_owned(), ..pool(&["read-only"], drives) };
+    let all = alerts_of(&[ill]);
+    let hints: Vec<&str> = all.iter().filter_map(|alert| alert.hint.as_deref()).collect();
+    assert!(hints[0].contains("`ashlar drive return myDRIVE/drive-1`"), "{hints:?}");
+    assert!(hints[1].contains("`ashlar pool replace myDRIVE drive-1 /dev/...`"), "{hints:?}");
+}

@@ -22,7 +22,7 @@ use super::idempotency::Key;
 use crate::access::leave::Leave;
 use crate::access::{Caller, Entrance, Shown};
 use crate::changes::deed;
-use crate::error::{ApiError, ErrorCode, Problem};
+use crate::error::{ApiError, ErrorCode, Problem, settled};
 use crate::operation::Operation;
 use crate::types::{Deed, Pool};
 
@@ -192,6 +192,8 @@ async fn made(
         Ok(_turn) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
+    let drive = named.iter().find(|(name, _)| name == "drive").map(|(_, drive)| drive.as_str());
+    let response = settled(response, deed.pool.as_deref(), drive);
     let (response, opened) = match deed.opens_pool() && response.status().is_success() {
         true => pool_of_answer(response).await,
         false => (response, None),

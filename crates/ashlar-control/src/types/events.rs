@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::events::EventKind;
+use crate::hints;
 
 /// Something that has happened, as the log of events keeps it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
@@ -73,6 +74,10 @@ pub struct Happening {
     pub cause: Option<String>,
     /// For people: what to do; null where nothing is to be done.
     pub hint: Option<String>,
+    /// The drive that is to be seen to, where the event is about the pool as a whole: the hint
+    /// names it.
+    #[serde(skip)]
+    pub hint_drive: Option<String>,
 }
 
 impl Happening {
@@ -102,9 +107,9 @@ impl Happening {
 
     /// The same, with what to do said of the very pool and drive.
     pub(crate) fn settled(mut self) -> Self {
-        let pool = self.pool.as_deref().unwrap_or("POOL");
-        let drive = self.drive.as_deref().unwrap_or("DRIVE");
-        self.hint = self.hint.map(|hint| hint.replace("POOL", pool).replace("DRIVE", drive));
+        let drive = self.hint_drive.take().or_else(|| self.drive.clone());
+        let settled = |hint: String| hints::settled(&hint, self.pool.as_deref(), drive.as_deref());
+        self.hint = self.hint.take().map(settled);
         self
     }
 }

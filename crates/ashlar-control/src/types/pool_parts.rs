@@ -17,6 +17,13 @@ impl Pool {
         self.jobs.as_ref()?.rebuild
     }
 
+    /// A drive that is lost, by its name: the first of them.
+    pub(crate) fn lost_drive(&self) -> Option<&str> {
+        let is_lost = |state: &String| state == "failed" || state == "absent";
+        let lost = self.drives.iter().find(|drive| drive.states.iter().any(is_lost));
+        lost.map(|drive| drive.name.as_str())
+    }
+
     /// Something lacks redundancy that a lost drive held, and nothing of it is being restored.
     pub(crate) fn needs_rebuild(&self) -> bool {
         self.states.iter().any(|state| state == "need-rebuild")

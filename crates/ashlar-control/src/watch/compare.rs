@@ -143,7 +143,8 @@ fn entered(pool: &Pool, state: &str) -> Happening {
     let happening = about(pool, severity, EventKind::PoolStateEntered, message)
         .because(why.as_deref())
         .with_hint(hint_of_pool_state(state));
-    Happening { states: vec![state.to_owned()], ..happening }
+    let hint_drive = pool.lost_drive().map(str::to_owned);
+    Happening { states: vec![state.to_owned()], hint_drive, ..happening }
 }
 
 /// What a state means for what may be written.
@@ -209,7 +210,8 @@ fn of_spares(before: &Pool, now: &Pool) -> Vec<Happening> {
         if let (None, Some(why)) = (was, &spare.problem) {
             let message = format!("spare {} of pool '{}' cannot be taken", spare.spec, now.name);
             let refused = about(now, Severity::Error, EventKind::SpareRefused, message);
-            all.push(refused.because(Some(why)));
+            let hint_drive = Some(spare.spec.clone());
+            all.push(Happening { hint_drive, ..refused.because(Some(why)) });
         }
     }
     all

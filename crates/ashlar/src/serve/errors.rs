@@ -193,7 +193,7 @@ fn hint(error: &NodeError) -> Option<String> {
         }
         NodeError::PoolExists(_) => Some(
             "a pool that is on drives already opens under a new name: `ashlar pool import POOL \
-             --name NEW`, where POOL may be its UUID"
+             --name NEW`; its UUID names it, too"
                 .to_owned(),
         ),
         NodeError::Open { error: OpenError::TooManyMissing { .. }, .. } => {

@@ -459,3 +459,14 @@ fn what_gets_short_of_room_is_told_before_writes_are_refused_and_when_it_is_over
             .map(|state| (Severity::Info, format!("pool 'tank' is no longer {state}")))
     );
 }
+
+/// `ashlar drive return tank/DRIVE` was told, which nobody can type.
+#[test]
+fn what_to_do_about_a_state_names_the_drive_that_is_lost() {
+    let lost = ["online", "absent", "online"];
+    let mut now = pool(&["degraded", "read-only"], &lost, None);
+    let all = happenings(&pool(&["online"], &WELL, None), &mut now);
+    let told = all.into_iter().find(|told| told.states == ["read-only"]).expect("it is told");
+    let hint = told.settled().hint.expect("there is something to do");
+    assert!(hint.contains("`ashlar drive return tank/drive-1`"), "{hint}");
+}
