@@ -280,10 +280,10 @@ pub fn hint_of_pool_state(state: &str) -> Option<&'static str> {
 /// How bad it is that a pool is in this state.
 pub fn severity_of_pool_state(state: &str) -> Severity {
     match state {
-        "unavailable" | "read-only" | "taken" | "full" | "out-of-room" => Severity::Error,
-        "degraded" | "uncertain" | "nearly-full" | "throttled" | "short-for-loss" => {
-            Severity::Warning
+        "unavailable" | "read-only" | "taken" | "uncertain" | "full" | "out-of-room" => {
+            Severity::Error
         }
+        "degraded" | "nearly-full" | "throttled" | "short-for-loss" => Severity::Warning,
         _ => Severity::Info,
     }
 }

@@ -6,15 +6,16 @@ use std::fmt;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::{Family, Figure, In, Read, Snapshot, Value, encode_figures, figure};
-use crate::types::{Host, Severity, ThreadFigures};
+use crate::types::{Alert, Host, Severity, ThreadFigures};
 
 const BUILD: Family =
     Family::gauge("ashlar_build_info", In::Nothing, &["version"], "1, with the version that runs.");
 const ALERTS: Family = Family::gauge(
     "ashlar_alerts",
     In::Nothing,
-    &["severity"],
-    "What is not well now, by how bad it is: `ashlar status -x` says what.",
+    &["severity", "code"],
+    "What is not well now, by how bad it is and by its `code`: `ashlar status -x` says what. No \
+     series: all is well.",
 );
 const CONTROLLERS: Family = Family::gauge(
     "ashlar_host_controllers",
@@ -95,12 +96,16 @@ pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt:
     let version = vec![("version", of.status.version.clone())];
     BUILD.encode(encoder, [(version, Value::Count(1))])?;
     encode_figures(encoder, &FIGURES, &[(Vec::new(), of)])?;
-    let alerts = [("error", Severity::Error), ("warning", Severity::Warning)];
-    let count = |severity| of.status.alerts.iter().filter(|it| it.severity == severity).count();
-    let alerts = alerts.map(|(word, severity)| {
-        (vec![("severity", word.to_owned())], Value::Count(count(severity) as u64))
-    });
-    ALERTS.encode(encoder, alerts)?;
+    let mut alerts = BTreeMap::<(Severity, &str), u64>::new();
+    for Alert { severity, code, .. } in &of.status.alerts {
+        *alerts.entry((*severity, code)).or_default() += 1;
+    }
+    let alert = |((severity, code), count): ((Severity, &str), u64)| {
+        let severity = if severity == Severity::Error { "error" } else { "warning" };
+        let labels = vec![("severity", severity.to_owned()), ("code", code.to_owned())];
+        (labels, Value::Count(count))
+    };
+    ALERTS.encode(encoder, alerts.into_iter().map(alert))?;
     let mut hosts = BTreeMap::<&str, (u64, u64)>::new();
     for Host { nqn, io_queues, .. } in &of.hosts {
         let (controllers, queues) = hosts.entry(nqn).or_default();

@@ -107,7 +107,7 @@ fn a_scrape_has_every_figure_with_its_labels() {
         r#"ashlar_build_info{version="1.0.0"} 1"#,
         "ashlar_uptime_seconds 60",
         "ashlar_host_connects_total 3",
-        r#"ashlar_alerts{severity="error"} 1"#,
+        r#"ashlar_alerts{severity="error",code="failed"} 1"#,
         r#"ashlar_thread_cpu_seconds_total{thread="reactor-0"} 1.5"#,
         r#"ashlar_pool_state{pool="tank",state="degraded"} 1"#,
         r#"ashlar_pool_state{pool="tank",state="online"} 0"#,
@@ -131,6 +131,29 @@ fn a_scrape_has_every_figure_with_its_labels() {
     }
     assert!(text.contains(r#"model="a \"quoted\" model""#), "{text}");
     assert!(text.ends_with("# EOF\n"));
+}
+
+/// A rule that warns of whatever else there is leaves out by its code what has a rule of its own.
+#[test]
+fn alerts_are_counted_by_how_bad_they_are_and_by_their_codes() {
+    let mut snapshot = snapshot();
+    assert!(
+        !Snapshot { status: no_alerts(), ..self::snapshot() }.text().contains("ashlar_alerts{")
+    );
+    let alert = snapshot.status.alerts[0].clone();
+    let hot = Alert { severity: Severity::Warning, code: "hot".to_owned(), ..alert.clone() };
+    snapshot.status.alerts = vec![alert.clone(), hot, alert];
+    let text = snapshot.text();
+    let counted: Vec<&str> = text.lines().filter(|it| it.starts_with("ashlar_alerts{")).collect();
+    let expected = [
+        r#"ashlar_alerts{severity="warning",code="hot"} 1"#,
+        r#"ashlar_alerts{severity="error",code="failed"} 2"#,
+    ];
+    assert_eq!(counted, expected);
+}
+
+fn no_alerts() -> Status {
+    Status { alerts: Vec::new(), ..snapshot().status }
 }
 
 #[test]
