@@ -8,10 +8,24 @@ use super::{Family, In, Labels, Value};
 use crate::types::IoCounts;
 
 /// Upper bounds of the buckets, in microseconds: classic ones, so that every version of Prometheus
-/// and each of its heirs understands them.
+/// and each of its heirs understands them. A command waits for a drive that hangs, or a pool that
+/// is not certain to be this machine's, for a minute and more: that is not to be one with what
+/// took a second.
 const BOUNDS_US: [u64; 14] = [
-    50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
+    100,
+    200,
+    500,
+    1_000,
+    5_000,
+    20_000,
+    100_000,
+    500_000,
     1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    30_000_000,
+    100_000_000,
 ];
 
 /// The families of one kind of thing.
