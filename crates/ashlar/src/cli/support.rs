@@ -5,16 +5,13 @@
 //! its API; what the machine says is only taken where the daemon is on this machine.
 
 mod bundle;
+mod file;
 mod machine;
 mod redact;
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::Context;
 use ashlar_block::counted;
 use humantime::format_rfc3339_seconds;
 use serde::Serialize;
@@ -23,6 +20,7 @@ use super::client::Client;
 use crate::args::{Output, SupportArguments};
 use crate::stdio::print_line;
 use bundle::{Bundle, Missing};
+use file::NewFile;
 
 /// What is asked of a daemon that answers: the name of the part, and the path.
 const ASKED: &[(&str, &str)] = &[
@@ -75,24 +73,14 @@ async fn make(
     mut bundle: Bundle,
 ) -> anyhow::Result<Made> {
     // Whoever cannot have the file is told so before anything is gathered.
-    let mut open = create(file)?;
+    let open = NewFile::begin(file)?;
     add_of_daemon(&mut bundle, client).await?;
     if is_here {
         machine::add(&mut bundle, &asked.state, &asked.config).await?;
     }
     let (bytes, parts, missing) = bundle.finish()?;
-    if let Err(error) = open.write_all(&bytes).and_then(|()| open.sync_all()) {
-        // Half a bundle helps nobody.
-        let _ = fs::remove_file(file);
-        return Err(error).with_context(|| format!("cannot write {}", file.display()));
-    }
+    open.end(&bytes)?;
     Ok(Made { file: file.to_owned(), file_bytes: bytes.len() as u64, parts, missing })
-}
-
-/// A new file that others cannot read.
-fn create(file: &Path) -> anyhow::Result<fs::File> {
-    let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-    created.with_context(|| format!("cannot make {}: name another file", file.display()))
 }
 
 async fn add_of_daemon(bundle: &mut Bundle, client: anyhow::Result<Client>) -> anyhow::Result<()> {
