@@ -20,6 +20,11 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+# The unit needs the whole path.
+case $prefix in
+/*) ;;
+*) prefix=$PWD/$prefix ;;
+esac
 root=$(cd "$(dirname "$0")/root" && pwd)
 to=${DESTDIR:-}$prefix
 configuration=${DESTDIR:-}/etc/ashlar/ashlar.toml
@@ -57,8 +62,14 @@ if runs_systemd; then
     getent group ashlar >/dev/null || groupadd --system ashlar
     systemctl daemon-reload
     systemctl enable ashlar.service
-    systemctl restart ashlar.service
-    echo "Ashlar runs: $prefix/bin/ashlar status"
+    # A daemon that serves is not ended for one that would not begin.
+    if "$prefix/bin/ashlar" config check "$configuration" >/dev/null; then
+        systemctl restart ashlar.service
+        echo "Ashlar runs: $prefix/bin/ashlar status"
+    else
+        echo "Ashlar is installed, and its daemon is left as it is: mend $configuration, then" >&2
+        echo "systemctl restart ashlar" >&2
+    fi
 else
     echo "Ashlar is installed in $to. No service was started."
 fi

@@ -15,7 +15,7 @@ use humantime::{format_rfc3339_millis, parse_duration, parse_rfc3339_weak};
 The daemon writes its events down: they outlive it, up to 32MiB of them.")]
 pub struct EventsArguments {
     /// Keep printing new events, within a second; as JSON one event a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "limit")]
     pub follow: bool,
     /// Only events with a number greater than this: the first word of each event
     #[arg(long, value_name = "SEQ", value_parser = parse_event_number)]

@@ -23,6 +23,7 @@ mod grow;
 mod health;
 mod hosts;
 mod identity;
+mod installer;
 mod iostat;
 mod jobs;
 mod labels;

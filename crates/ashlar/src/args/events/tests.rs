@@ -29,3 +29,15 @@ fn a_time_is_one_or_how_long_ago() {
     assert!(parse_time("100y").is_err(), "nobody had events then");
     assert!(parse_time("yesterday").is_err_and(|why| why.contains("'yesterday'")));
 }
+
+/// The daemon refused it, as if it could have been otherwise.
+#[test]
+fn who_follows_asks_for_all_that_comes() {
+    let line = ["events", "--follow", "--limit", "1"];
+    let refused = Line::try_parse_from(line).err().expect("it cannot be both");
+    assert_eq!(
+        (refused.kind(), refused.exit_code()),
+        (clap::error::ErrorKind::ArgumentConflict, 2)
+    );
+    assert!(Line::try_parse_from(["events", "--follow", "--after", "7", "--since", "2h"]).is_ok());
+}

@@ -3,7 +3,7 @@
 use ashlar_block::printable;
 use ashlar_control::types::{Alert, Severity};
 
-use super::grid::prose;
+use super::grid::{below, cut_below, prose};
 
 /// Each with what to do, the worst first.
 pub fn alerts(alerts: &[Alert]) -> String {
@@ -22,7 +22,10 @@ pub(super) fn alert(alert: &Alert) -> String {
     };
     let said = prose(&format!("{severity}: {}", printable(&alert.message)));
     match &alert.hint {
-        Some(hint) => format!("{said}\n{}", prose(&format!("  {hint}"))),
+        Some(hint) => format!("{said}\n{}", below(&cut_below(hint))),
         None => said,
     }
 }
+
+#[cfg(test)]
+mod tests;
