@@ -110,7 +110,7 @@ pub struct LimitArguments {
     pub write_iops_per_gib: Option<u64>,
     /// For how long a volume that was idle may save up what it did not take: 0.01 to 3600 [default:
     /// 0.1]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_burst, allow_hyphen_values = true)]
     pub burst_seconds: Option<f64>,
     /// Its part where volumes want more than the pool can do: 1 to 1000, twice the weight is twice
     /// the part [default: 100]
@@ -121,6 +121,12 @@ pub struct LimitArguments {
 /// A limit, which is written as none where it is to be none.
 fn parse_count(text: &str) -> Result<u64, String> {
     limit(text, |text| text.parse().map_err(|_| format!("'{text}' is no number, and not none")))
+}
+
+/// Whatever is no number there is none in JSON either: the daemon would take it for nothing said.
+fn parse_burst(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.01..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "write seconds, 0.01 to 3600".to_owned())
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
@@ -136,3 +142,6 @@ fn limit(text: &str, parse: impl Fn(&str) -> Result<u64, String>) -> Result<u64,
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

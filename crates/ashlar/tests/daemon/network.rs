@@ -114,7 +114,9 @@ fn a_server_with_another_certificate_is_not_believed_and_the_own_one_stays() {
     let file = token(&place, "ci", "viewer");
     let other = Server { fingerprint: "AB:".repeat(31) + "AB", url: before.url.clone() };
     let why = refused(other.ask(&file, &["status"]));
-    assert!(why.contains("is not believed") && why.contains(&before.fingerprint), "{why}");
+    let said =
+        format!("is not believed: its certificate has the fingerprint {}", before.fingerprint);
+    assert!(why.contains(&said), "{why}");
     daemon.terminate();
     let _daemon = place.start_with(&SERVED);
     let after = Server::of(&place);

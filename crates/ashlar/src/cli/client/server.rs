@@ -99,10 +99,8 @@ impl Server {
             TcpStream::connect((self.host.as_str(), self.port)).await.map_err(unreachable)?;
         let _ = stream.set_nodelay(true);
         let connector = TlsConnector::from(self.tls.clone());
-        connector.connect(self.name.clone(), stream).await.map_err(|error| {
-            let error = error.to_string();
-            self.not_believed(&error).into()
-        })
+        let connected = connector.connect(self.name.clone(), stream).await;
+        connected.map_err(|error| self.not_believed(&reason(&error)).into())
     }
 
     fn not_believed(&self, error: &str) -> Refused {
@@ -110,6 +108,14 @@ impl Server {
         let hint = "`ashlar session` on the appliance shows the fingerprint of its certificate: \
                     another one is another daemon, or somebody in between";
         refused("server_not_believed", why, Some(hint))
+    }
+}
+
+/// Why the two do not come together. What is ours stands in it without words of the library.
+fn reason(error: &std::io::Error) -> String {
+    match error.get_ref().and_then(|error| error.downcast_ref()) {
+        Some(rustls::Error::General(said)) => said.clone(),
+        _ => error.to_string(),
     }
 }
 

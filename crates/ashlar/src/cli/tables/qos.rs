@@ -117,10 +117,10 @@ pub fn limited(volume: &Volume) -> String {
 }
 
 fn in_short(limits: &QosLimits, weight: u16) -> String {
-    let said = said(limits).into_iter().map(|(name, limit)| format!("{name} {limit}"));
-    let said: Vec<String> = said.collect();
-    let said = if said.is_empty() { "no limits".to_owned() } else { said.join(", ") };
-    format!("{said}, weight {weight}")
+    if said(limits).is_empty() {
+        return format!("no limits, weight {weight}");
+    }
+    format!("{}, burst {}, weight {weight}", listed(limits, ", "), burst(limits))
 }
 
 /// Volumes whose limits hold commands up now, a line each. Of many the first ones are named.
@@ -161,3 +161,6 @@ pub(super) fn of_volume(qos: &VolumeQos) -> [(&'static str, String); 4] {
         ("delayed", delayed),
     ]
 }
+
+#[cfg(test)]
+mod tests;
