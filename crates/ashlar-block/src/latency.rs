@@ -1,12 +1,15 @@
 //! What operations take: always counted, by whoever carries them out, on one thread.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use crate::Nanos;
 
+mod busy;
 mod histogram;
 
+pub use busy::BusyTime;
 pub use histogram::{BUCKETS, Bucket, GROUPS, Group, Histogram};
 
 /// What is counted apart.
@@ -142,20 +145,26 @@ impl Activity {
 /// them up.
 #[derive(Default, Debug)]
 pub struct Meter {
-    in_flight: Cell<u64>,
+    under_way: BusyTime,
     latencies: RefCell<Latencies>,
 }
 
 impl Meter {
     /// An operation for so many bytes has begun at that time.
     pub fn begin(self: &Rc<Self>, kind: OpKind, bytes: u64, began: Nanos) -> UnderWay {
-        self.in_flight.set(self.in_flight.get() + 1);
+        self.under_way.begin(began);
         UnderWay { meter: self.clone(), kind, bytes, began }
     }
 
     /// Operations that have begun and not ended.
     pub fn in_flight(&self) -> u64 {
-        self.in_flight.get()
+        self.under_way.under_way()
+    }
+
+    /// For how long there was one until now. Of one that was given up the time since the last look
+    /// may be missing.
+    pub fn busy(&self, now: Nanos) -> Duration {
+        self.under_way.until(now)
     }
 
     /// What it has counted.
@@ -205,12 +214,14 @@ impl UnderWay {
     pub fn ended(self, at: Nanos) {
         let nanos = at.0.saturating_sub(self.began.0);
         self.meter.latencies.borrow_mut().note(self.kind, self.bytes, nanos);
+        // Its end is counted when it is dropped, at the time that was told last.
+        self.meter.under_way.until(at);
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.meter.in_flight.set(self.meter.in_flight.get() - 1);
+        self.meter.under_way.leave();
     }
 }
 

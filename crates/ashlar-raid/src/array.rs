@@ -26,6 +26,7 @@ use answers::Patience;
 use heard::Hearer;
 pub use heard::Trouble;
 use permit::Permit;
+pub use reading::Reconstructions;
 use reconstruct_cache::ReconstructCache;
 
 /// Times that a column write is tried before its drive is given up.
@@ -152,6 +153,7 @@ pub struct Array<D> {
     /// Faults of a drive within [`crate::FAULT_WINDOW`] that are too many.
     fault_threshold: Cell<Option<NonZeroU32>>,
     reconstruct_cache: ReconstructCache,
+    reconstructions: Cell<Reconstructions>,
     /// Some drive owed an answer when that was looked at last, or does since then.
     is_owed: Cell<bool>,
     /// Rung when that begins.
@@ -227,6 +229,7 @@ impl<D: Device> Array<D> {
             compared_at: Cell::new(Nanos(0)),
             fault_threshold: Cell::new(None),
             reconstruct_cache: ReconstructCache::default(),
+            reconstructions: Cell::default(),
             is_owed: Cell::new(false),
             owing: Notify::new(),
             permit: Permit::default(),

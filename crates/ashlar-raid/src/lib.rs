@@ -14,7 +14,9 @@ mod silence;
 mod slow;
 mod ways;
 
-pub use array::{Array, Member, MissingColumns, ReadError, Source, Trouble, Unsafe};
+pub use array::{
+    Array, Member, MissingColumns, ReadError, Reconstructions, Source, Trouble, Unsafe,
+};
 pub use faults::{FAULT_WINDOW, Failure};
 pub use geometry::{COLUMNS_MAX, ChunkAddr, ColumnMask, DriveLayout, Geometry};
 pub use level::{DATA_COLUMNS_MAX, Level, LevelError};

@@ -35,7 +35,7 @@ pub use ashlar_format::ids::{Family, Incarnation, Key, Layer, Lsn, RootGeneratio
 pub use ashlar_format::scrub::{Findings, ScrubProgress};
 pub use ashlar_raid::Failure;
 pub use base::activity::Activity;
-pub use base::counters::Counters;
+pub use base::counters::{Counters, StepCounters, Steps};
 pub use base::options::{Holder, Learning, OVER_PROVISIONING_PERCENT_MIN, Options};
 #[cfg(feature = "invented")]
 pub use invented::Invented;

@@ -13,6 +13,7 @@ pub(crate) mod read;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use ashlar_block::{Cause, IoError, World};
 use ashlar_format::ids::{Key, ShardId};
@@ -21,6 +22,7 @@ use ashlar_format::page::{PageEntry, StoredLeaf, Value};
 use futures_util::future::{join_all, try_join_all};
 use smallvec::SmallVec;
 
+use crate::base::counters::StepCounters;
 use crate::map::cache::{Page, PageCache};
 use crate::map::shard::{Look, Needed, Pages};
 use crate::pool::Pool;
@@ -81,17 +83,24 @@ impl<W: World> Pool<W> {
         with: impl Fn(usize, Value) -> Option<T>,
     ) -> Result<(), IoError> {
         let pages = AtHand::new(&self.map.pages);
+        let began = self.world.now();
+        let (mut turn_began, mut busy) = (began, Duration::ZERO);
         loop {
             found.clear();
             let needed = self
                 .look_at_all(first, count, &pages, |index, value| found.extend(with(index, value)));
+            let now = self.world.now();
+            busy += now.since(turn_began);
             if needed.is_empty() {
+                let took = StepCounters { operations: 1, latency: now.since(began), busy };
+                self.count(|counters| counters.steps.map.add(took));
                 return Ok(());
             }
             // What was found so far may be older than what comes next.
             found.clear();
             try_join_all(needed.iter().map(|(key, page)| self.read_needed(key, *page, &pages)))
                 .await?;
+            turn_began = self.world.now();
         }
     }
 
@@ -164,3 +173,6 @@ impl<W: World> Pool<W> {
 pub(crate) fn map_unreadable(error: IoError) -> IoError {
     IoError::new(Cause::Unrecovered, format!("the map cannot be read: {error}"))
 }
+
+#[cfg(test)]
+mod tests;

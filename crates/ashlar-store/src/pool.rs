@@ -19,7 +19,7 @@ use ashlar_format::superblock::{Secret, Superblock};
 use ashlar_raid::{Array, Level};
 use futures_util::future::select;
 
-use crate::base::counters::Counters;
+use crate::base::counters::{Counters, StepCounters, Steps};
 use crate::base::halt::Halt;
 use crate::base::options::Options;
 use crate::base::requests::Requests;
@@ -151,6 +151,19 @@ impl<W: World> Pool<W> {
         let mut counters = self.counters.get();
         change(&mut counters);
         self.counters.set(counters);
+    }
+
+    /// Does work of a step that waits for nothing, and counts what it took. Never within a borrow.
+    pub fn timed_step<T>(
+        &self,
+        step: impl FnOnce(&mut Steps) -> &mut StepCounters,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let began = self.world.now();
+        let done = work();
+        let took = self.world.now().since(began);
+        self.count(|counters| step(&mut counters.steps).worked(took));
+        done
     }
 
     /// Drives that are used: members of the pool that work, those that are leaving as well.

@@ -8,10 +8,10 @@
 use ashlar_block::{DriveId, DriveUuid, PoolUuid, World};
 use ashlar_format::catalog::{Lifetime, Settings};
 use ashlar_format::root::{MemberRecord, MemberState};
-use ashlar_raid::{Failure, Level, Member};
+use ashlar_raid::{Failure, Level, Member, Reconstructions};
 
 use crate::base::activity::Activity;
-use crate::base::counters::Counters;
+use crate::base::counters::{Counters, StepCounters};
 use crate::jobs::moves::MoveReport;
 use crate::jobs::progress::Progress;
 use crate::jobs::scrub::ScrubReport;
@@ -170,7 +170,7 @@ impl<W: World> Pool<W> {
             space: self.space(),
             capacity: self.capacity(),
             worst_loss: self.worst_loss(),
-            counters: self.counters.get(),
+            counters: self.all_counters(),
             lifetime: self.lifetime(&self.catalog.borrow()),
             halted: self.halt.why(),
             taken_by: self.taken_by(),
@@ -188,6 +188,16 @@ impl<W: World> Pool<W> {
             map_bytes: (shards_bytes + self.map.pages.bytes()) as u64,
             activity: self.activity(),
         }
+    }
+
+    /// With what others have counted.
+    fn all_counters(&self) -> Counters {
+        let mut counters = self.counters.get();
+        counters.steps.batch.busy = self.writer.commit.busy.until(self.world.now());
+        let Reconstructions { count, took } = self.array.reconstructions();
+        let reconstructed = StepCounters { operations: count, latency: took, busy: took };
+        counters.steps.parity.add(reconstructed);
+        counters
     }
 
     fn drive_status(&self, record: &MemberRecord) -> DriveStatus {

@@ -34,9 +34,8 @@ use crate::space::capacity::Request;
 use crate::status::PoolStatus;
 use crate::writer::batch::unit_blocks_max;
 use crate::writer::commit::occupancy;
-use crate::writer::compress::{blocks_in_a_turn, compress_next_blocks};
 use bounds::{check_attributes, check_size};
-use units::{add_items, cut};
+use units::cut;
 pub use update::VolumeUpdate;
 
 /// See [`Store::atomic_write_bytes`].
@@ -315,18 +314,8 @@ impl<W: World> Store<W> {
     async fn write_blocks(&self, id: VolumeId, lba: Lba, data: Bytes) -> Result<(), IoError> {
         let count = data.len() / BLOCK_BYTES;
         let (family, layer, compression) = self.place(id, lba, count as u64)?;
-        let mut items = self.pool.writer.lists.items.list();
-        let turn_bytes = blocks_in_a_turn(compression) * BLOCK_BYTES;
-        for at in (0..data.len()).step_by(turn_bytes) {
-            if at > 0 {
-                self.pool.world.yield_now().await;
-            }
-            let part = data.slice(at..data.len().min(at + turn_bytes));
-            let first = Key { family, lba: lba.plus((at / BLOCK_BYTES) as u64), layer };
-            self.pool.writer.streaks.with(family, |streak| {
-                add_items(&mut items, first, compress_next_blocks(&part, compression, streak));
-            });
-        }
+        let first = Key { family, lba, layer };
+        let (items, given) = self.pool.compressed(first, &data, compression).await;
         let stored = occupancy(&items);
         let admitted =
             self.pool.admit_blocks(stored.bytes(), count - stored.fragments as usize).await?;
@@ -339,12 +328,12 @@ impl<W: World> Store<W> {
         let mut units = cut(items, self.unit_blocks_max(), &self.pool.writer.lists.items);
         let last = units.pop().expect("a write has blocks");
         if units.is_empty() {
-            return self.pool.commit(last, admitted).await;
+            return self.pool.commit(last, given, admitted).await;
         }
         // All of them are awaited, also after one has failed: what a host was told has failed must
         // not come later.
         let units = units.into_iter().chain([last]);
-        join_all(units.map(|unit| self.pool.commit(unit, admitted.clone())))
+        join_all(units.map(|unit| self.pool.commit(unit, given, admitted.clone())))
             .await
             .into_iter()
             .collect()

@@ -19,6 +19,7 @@ use ashlar_format::superblock::Superblock;
 use ashlar_raid::Level;
 use bytes::Bytes;
 
+use crate::base::counters::{StepCounters, Steps};
 use crate::base::options::Options;
 use crate::members::create::{NewPool, create};
 use crate::members::{FoundDrive, OpenPolicy};
@@ -37,13 +38,34 @@ mod device;
 const CHUNKS: u64 = 64;
 const CHUNK_BYTES: u32 = 64 << 10;
 
-/// A world in which nothing waits, and time stands still.
+/// A world in which nothing waits, and time stands still, unless a test wants looks at it to take
+/// time.
 #[derive(Clone)]
-pub struct StillWorld(Rc<RefCell<XorShift>>);
+pub struct StillWorld {
+    random: Rc<RefCell<XorShift>>,
+    now: Rc<Cell<Nanos>>,
+    a_look_takes: Rc<Cell<Duration>>,
+}
+
+impl StillWorld {
+    fn new() -> Self {
+        StillWorld {
+            random: Rc::new(RefCell::new(XorShift::new(1))),
+            now: Rc::default(),
+            a_look_takes: Rc::default(),
+        }
+    }
+
+    /// From now on each look at the clock finds it so much later than the one before.
+    fn let_a_look_take(&self, time: Duration) {
+        self.a_look_takes.set(time);
+    }
+}
 
 impl Clock for StillWorld {
     fn now(&self) -> Nanos {
-        Nanos(0)
+        self.now.set(Nanos(self.now.get().0 + self.a_look_takes.get().as_nanos() as u64));
+        self.now.get()
     }
 
     fn unix_seconds(&self) -> u64 {
@@ -57,7 +79,7 @@ impl Clock for StillWorld {
 
 impl Rng for StillWorld {
     fn random_u64(&self) -> u64 {
-        self.0.borrow_mut().next_u64()
+        self.random.borrow_mut().next_u64()
     }
 }
 
@@ -73,6 +95,25 @@ impl Spawn for StillWorld {
 
 impl World for StillWorld {
     type Device = TestDevice;
+}
+
+/// How long a look at the clock of [`ticking`] takes.
+pub const LOOK: Duration = Duration::from_micros(1);
+
+/// A step that was done once and waited for nothing: one look follows another.
+pub const DONE_ONCE: StepCounters = StepCounters { operations: 1, latency: LOOK, busy: LOOK };
+
+/// A pool that finds it later at each look at the clock.
+pub fn ticking(level: Level, drives: usize) -> Rc<Pool<StillWorld>> {
+    let drives = Drives::new(level, drives);
+    let pool = drives.open();
+    drives.world.let_a_look_take(LOOK);
+    pool
+}
+
+/// What the steps of a pool took.
+pub fn steps(pool: &Pool<StillWorld>) -> Steps {
+    pool.status().counters.steps
 }
 
 /// The result of work that has nothing to wait for.
@@ -150,7 +191,7 @@ impl Drives {
 
     /// An empty pool on drives with so many chunks each.
     pub fn of_chunks(level: Level, count: usize, chunks: u64) -> Self {
-        let world = StillWorld(Rc::new(RefCell::new(XorShift::new(1))));
+        let world = StillWorld::new();
         let drive_bytes = (1 << 20) + (chunks + 1) * u64::from(CHUNK_BYTES);
         let devices: Vec<TestDevice> = (0..count).map(|_| TestDevice::new(drive_bytes)).collect();
         let name = "test".to_owned();

@@ -32,7 +32,7 @@ use crate::base::recycle::Recycler;
 use crate::lookup::read::Found;
 use append::Streams;
 use batch::Item;
-use commit::{CommitQueue, Ticket};
+use commit::{CommitQueue, Waiter};
 use compress::Streaks;
 use destage::Destage;
 use heat::Heat;
@@ -80,6 +80,6 @@ impl Writer {
 pub(crate) struct Lists {
     pub items: Recycler<Item>,
     pub pointers: Recycler<Option<Pointer>>,
-    pub tickets: Recycler<Ticket>,
+    pub waiters: Recycler<Waiter>,
     pub found: Recycler<Found>,
 }

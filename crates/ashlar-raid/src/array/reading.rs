@@ -2,6 +2,7 @@
 //! wrong bytes or is slow.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use ashlar_block::{AlignedBuf, Device, DeviceError, DriveId, Nanos, SECTOR_BYTES, copies};
 use futures_util::future::join_all;
@@ -21,6 +22,15 @@ const PIECEWISE_SECTORS_MAX: usize = 3;
 const SUMMED_BYTES_MAX: usize = 160 << 20;
 /// Ways that are tried in any case.
 const WAYS_MIN: usize = 8;
+
+/// How often reads have tried to make a column of others, and the processor time that this took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reconstructions {
+    /// Times.
+    pub count: u64,
+    /// All together, by the clock of the array: none if it has none.
+    pub took: Duration,
+}
 
 /// What a refused read says of its drive.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -251,11 +261,11 @@ impl<D: Device> Array<D> {
         let (enough, rest) = self.sources(geometry, column);
         let mut read: Vec<_> = geometry.columns.iter().map(|_| Err(DeviceError::Gone)).collect();
         self.read_columns(geometry, sectors, enough, Patience::Prompt, &mut read).await;
-        if let Ok(out) = reconstructed(geometry, column, &read, &check) {
+        if let Ok(out) = self.reconstructed(geometry, column, &read, &check) {
             return Ok(out);
         }
         self.read_columns(geometry, sectors, rest, Patience::Prompt, &mut read).await;
-        let with_all = reconstructed(geometry, column, &read, &check);
+        let with_all = self.reconstructed(geometry, column, &read, &check);
         let late: ColumnMask = (0..read.len())
             .filter(|column| matches!(read[*column], Err(DeviceError::TimedOut)))
             .collect();
@@ -263,7 +273,33 @@ impl<D: Device> Array<D> {
             return with_all;
         }
         self.read_columns(geometry, sectors, late, Patience::Patient, &mut read).await;
-        reconstructed(geometry, column, &read, check)
+        self.reconstructed(geometry, column, &read, check)
+    }
+
+    /// As the function of that name, counted.
+    fn reconstructed(
+        &self,
+        geometry: &Geometry,
+        column: usize,
+        others: &[Result<AlignedBuf, DeviceError>],
+        check: impl Fn(&[u8]) -> bool,
+    ) -> Result<AlignedBuf, ReadError> {
+        self.counted(|| reconstructed(geometry, column, others, check))
+    }
+
+    fn counted<T>(&self, reconstruct: impl FnOnce() -> T) -> T {
+        let now = || self.clock.as_ref().map_or(Nanos(0), |clock| clock());
+        let began = now();
+        let done = reconstruct();
+        let Reconstructions { count, took } = self.reconstructions.get();
+        let took = took + now().since(began);
+        self.reconstructions.set(Reconstructions { count: count + 1, took });
+        done
+    }
+
+    /// What reads have made of other columns since the array is there.
+    pub fn reconstructions(&self) -> Reconstructions {
+        self.reconstructions.get()
     }
 
     /// Which others a column is best made of, and which are left: drives that are lost, and slow
@@ -318,7 +354,7 @@ impl<D: Device> Array<D> {
         for row in &rows {
             ways.add_row(row.iter().map(|sector| sector.as_deref().unwrap_or_default()));
         }
-        ways.find(check).map(|bytes| AlignedBuf::copy_of(&bytes))
+        self.counted(|| ways.find(check)).map(|bytes| AlignedBuf::copy_of(&bytes))
     }
 
     /// One sector of each column.

@@ -361,7 +361,10 @@ impl<'a, W: World> Image<'a, W> {
         let mut restored = vec![vec![0; columns[0].len()]; lost.len()];
         let read: Vec<&[u8]> = columns.iter().map(Cow::as_ref).collect();
         let mut outs: Vec<&mut [u8]> = restored.iter_mut().map(Vec::as_mut_slice).collect();
-        parity::reconstruct(data, sources, &read, &lost, &mut outs);
+        self.pool.timed_step(
+            |steps| &mut steps.parity,
+            || parity::reconstruct(data, sources, &read, &lost, &mut outs),
+        );
         lost.into_iter()
             .zip(restored)
             .for_each(|(column, bytes)| columns[column] = Cow::Owned(bytes));
@@ -397,10 +400,8 @@ impl<'a, W: World> Image<'a, W> {
     fn parities_of(&self, data: &[impl AsRef<[u8]>]) -> Vec<Vec<u8>> {
         let sources: Vec<&[u8]> = data.iter().map(AsRef::as_ref).collect();
         let mut parities = vec![vec![0; sources[0].len()]; self.geometry.parity()];
-        parity::encode(
-            &sources,
-            &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>(),
-        );
+        let mut outs: Vec<&mut [u8]> = parities.iter_mut().map(Vec::as_mut_slice).collect();
+        self.pool.timed_step(|steps| &mut steps.parity, || parity::encode(&sources, &mut outs));
         parities
     }
 

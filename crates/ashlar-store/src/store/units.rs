@@ -1,19 +1,53 @@
 //! One write as records, and the units that it is committed in.
 
+use std::time::Duration;
+
+use ashlar_block::{BLOCK_BYTES, Nanos, World};
+use ashlar_format::compression::Compression;
 use ashlar_format::header::RecordKind;
 use ashlar_format::ids::Key;
+use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
+use crate::base::counters::StepCounters;
 use crate::base::recycle::{Recycled, Recycler};
+use crate::pool::Pool;
 use crate::writer::batch::Item;
-use crate::writer::compress::Fragment;
+use crate::writer::compress::{Fragment, blocks_in_a_turn, compress_next_blocks};
+
+impl<W: World> Pool<W> {
+    /// The blocks of a write from `first` on as they are stored, and when they were.
+    pub(super) async fn compressed(
+        &self,
+        first: Key,
+        data: &Bytes,
+        compression: Compression,
+    ) -> (Recycled<Item>, Nanos) {
+        let mut items = self.writer.lists.items.list();
+        let turn_bytes = blocks_in_a_turn(compression) * BLOCK_BYTES;
+        let began = self.world.now();
+        let (mut turn_began, mut now, mut busy) = (began, began, Duration::ZERO);
+        for at in (0..data.len()).step_by(turn_bytes) {
+            if at > 0 {
+                self.world.yield_now().await;
+                turn_began = self.world.now();
+            }
+            let part = data.slice(at..data.len().min(at + turn_bytes));
+            let first = Key { lba: first.lba.plus((at / BLOCK_BYTES) as u64), ..first };
+            self.writer.streaks.with(first.family, |streak| {
+                add_items(&mut items, first, compress_next_blocks(&part, compression, streak));
+            });
+            now = self.world.now();
+            busy += now.since(turn_began);
+        }
+        let took = StepCounters { operations: 1, latency: now.since(began), busy };
+        self.count(|counters| counters.steps.compress.add(took));
+        (items, now)
+    }
+}
 
 /// Adds records for the fragments of consecutive blocks; zeros next to each other are one.
-pub(super) fn add_items(
-    items: &mut Vec<Item>,
-    first: Key,
-    fragments: impl Iterator<Item = Option<Fragment>>,
-) {
+fn add_items(items: &mut Vec<Item>, first: Key, fragments: impl Iterator<Item = Option<Fragment>>) {
     for (index, fragment) in fragments.enumerate() {
         let key = Key { lba: first.lba.plus(index as u64), ..first };
         match (items.last_mut().map(|last| &mut last.kind), &fragment) {

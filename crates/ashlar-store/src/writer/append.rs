@@ -13,7 +13,9 @@ use tokio::sync::Mutex;
 use crate::base::recycle::Recycled;
 use crate::pool::Pool;
 use crate::space::segments::{Claim, Shape};
-use crate::writer::batch::{BatchPlace, Columns, Item, Room, batch_rows_max, build, place};
+use crate::writer::batch::{
+    BatchPlace, Columns, Item, Placement, Room, batch_rows_max, build, place,
+};
 
 /// A sequence of segments that batches of one sort are appended to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -255,10 +257,6 @@ impl<W: World> Pool<W> {
             lsn,
             complete_through,
         };
-        let mut pointers = self.writer.lists.pointers.list();
-        let scratch = &mut self.writer.batch_scratch.borrow_mut();
-        let columns =
-            build(&items, &placement, &place, &self.identity.secret, scratch, &mut pointers);
         open.next_row += placement.rows;
         self.space.segments.borrow_mut().appended(open.id, first_lsn, lsn, open.next_row);
         tracing::trace!(
@@ -267,9 +265,31 @@ impl<W: World> Pool<W> {
             place.row,
             placement.rows
         );
+        drop(state);
+        let mut pointers = self.writer.lists.pointers.list();
+        let columns = self.build(&items, &placement, &place, &mut pointers);
         self.count(|counters| counters.drives.bytes_to_drives += columns.bytes());
         let BatchPlace { geometry, row, .. } = place;
         Appended { lsn, items, pointers, geometry, row, columns: Some(columns) }
+    }
+
+    /// The bytes of all columns of a batch; `pointers` is given where its items will be.
+    fn build(
+        &self,
+        items: &[Item],
+        placement: &Placement,
+        place: &BatchPlace,
+        pointers: &mut Vec<Option<Pointer>>,
+    ) -> Columns {
+        let rows = {
+            let scratch = &mut self.writer.batch_scratch.borrow_mut();
+            build(items, placement, place, &self.identity.secret, scratch, pointers)
+        };
+        if rows.want_parity() {
+            self.timed_step(|steps| &mut steps.parity, || rows.with_parity())
+        } else {
+            rows.with_parity()
+        }
     }
 
     /// The number of the next batch, of so many records. Upkeep hears when they become too many to

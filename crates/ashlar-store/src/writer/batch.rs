@@ -12,7 +12,7 @@ use ashlar_format::location::{Codec, Location, Pointer, SLOT_BYTES, SegmentId};
 use ashlar_format::superblock::Secret;
 use ashlar_format::table::Occupancy;
 use ashlar_raid::{Geometry, parity};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use smallvec::{SmallVec, smallvec};
 
 use crate::writer::compress::Fragment;
@@ -341,7 +341,31 @@ pub struct Scratch {
     header: Vec<u8>,
 }
 
-/// The bytes of a batch. `pointers` is given where each item's fragment will be.
+/// The rows of a batch that lack their parity.
+pub struct Rows {
+    buf: BytesMut,
+    column_bytes: usize,
+    data: usize,
+    count: usize,
+    distinct: usize,
+}
+
+impl Rows {
+    /// Whether parity is more than copies, and takes time.
+    pub fn want_parity(&self) -> bool {
+        self.distinct > self.data
+    }
+
+    /// The bytes of all columns.
+    pub fn with_parity(self) -> Columns {
+        let Rows { mut buf, column_bytes, data, count, distinct } = self;
+        let (rows, parities) = buf[..distinct * column_bytes].split_at_mut(data * column_bytes);
+        add_parity(rows, parities, column_bytes);
+        Columns { buf: buf.freeze(), column_bytes, count, distinct }
+    }
+}
+
+/// The rows of a batch. `pointers` is given where each item's fragment will be.
 pub fn build(
     items: &[Item],
     placement: &Placement,
@@ -349,21 +373,20 @@ pub fn build(
     secret: &Secret,
     scratch: &mut Scratch,
     pointers: &mut Vec<Option<Pointer>>,
-) -> Columns {
+) -> Rows {
     let (data, column_bytes) = (place.geometry.data(), placement.rows as usize * SECTOR_BYTES);
     // With one data column every parity is a copy of it: it is shared instead.
     let count = place.geometry.columns.len();
     let distinct = if data == 1 { 1 } else { count };
     let mut buf = scratch.rows.take(distinct * column_bytes);
-    let (rows, parities) = buf[..distinct * column_bytes].split_at_mut(data * column_bytes);
+    let rows = &mut buf[..data * column_bytes];
     pointers.extend(items.iter().zip(&placement.places).map(|(item, slot)| {
         let (fragment, slot) = item.fragment.as_ref().zip(*slot)?;
         Some(put_fragment(rows, column_bytes, fragment, slot, place))
     }));
     put_header(rows, items, pointers, placement.rows, place, secret, scratch);
     placement.gaps.iter().for_each(|gap| rows[gap.bytes(column_bytes)].fill(0));
-    add_parity(rows, parities, column_bytes);
-    Columns { buf: buf.freeze(), column_bytes, count, distinct }
+    Rows { buf, column_bytes, data, count, distinct }
 }
 
 /// Copies a fragment to its place; returns where that will be.

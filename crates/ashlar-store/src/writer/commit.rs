@@ -11,7 +11,7 @@ use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId, WindowEmpty};
 use crate::writer::batch::{Item, Room};
 use crate::writer::zeroing::Admitted;
-use ashlar_block::{Cause, IoError, Lba, World};
+use ashlar_block::{Cause, IoError, Lba, Nanos, World};
 use ashlar_format::header::{RECORDS_MAX, RecordKind};
 use ashlar_format::ids::{Key, RANGE_BLOCKS, SHARD_COUNT, ShardId};
 use ashlar_format::location::Pointer;
@@ -20,9 +20,8 @@ use futures_util::future::select;
 mod answers;
 mod queue;
 
-pub(crate) use answers::Ticket;
 use queue::{Answer, Submitted, Unit, Waiters, stored_bytes};
-pub(crate) use queue::{CommitQueue, occupancy};
+pub(crate) use queue::{CommitQueue, Waiter, occupancy};
 
 /// Batches of hosts that may be in flight: one of each stream is for what leaves the journal.
 const HOST_IN_FLIGHT_MAX: usize = IN_FLIGHT_MAX - 1;
@@ -42,9 +41,14 @@ fn choose_stream(room: Room, hot: bool, data: usize) -> StreamId {
 
 impl<W: World> Pool<W> {
     /// Commits `items`, at most [`unit_blocks_max`](crate::writer::batch::unit_blocks_max), as one:
-    /// durable and in the maps when it returns.
+    /// durable and in the maps when it returns. They were `given` to be written at that time.
     /// Zeros among them have been `admitted`.
-    pub async fn commit(&self, items: Recycled<Item>, admitted: Option<Admitted>) -> Answer {
+    pub async fn commit(
+        &self,
+        items: Recycled<Item>,
+        given: Nanos,
+        admitted: Option<Admitted>,
+    ) -> Answer {
         self.halt.check()?;
         let room = Room::default().with(&items);
         if !room.surely_fits(1, self.identity.segment_rows) {
@@ -60,7 +64,7 @@ impl<W: World> Pool<W> {
             .set(self.writer.commit.pending_bytes.get() + stored_bytes(&items));
         let (ticket, answer) = self.writer.commit.answers.expect();
         let hot = self.is_hot(&items);
-        let unit = Unit { items, hot, ticket, admitted };
+        let unit = Unit { items, hot, given, ticket, admitted };
         if unit.stores_nothing() {
             self.writer.commit.giving_back.notify_waiters();
         }
@@ -127,13 +131,15 @@ impl<W: World> Pool<W> {
         let next = self.append_next().await;
         self.writer.commit.appending.set(false);
         if let Some((submitted, appended)) = next {
-            let units = submitted.waiters.tickets.len();
+            let units = submitted.waiters.all.len();
             self.writer.commit.submitted.borrow_mut().push_back(submitted);
             self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() + 1);
             self.notify_if_more();
             let begun = self.world.now();
+            self.writer.commit.busy.begin(begun);
             self.finish_batch(appended).await;
             let ended = self.world.now();
+            self.writer.commit.busy.end(ended);
             let (took, slowdown) = (ended.since(begun), self.slowdown());
             let waiting = self.writer.commit.batches_waiting(units);
             self.space.throttle.batch_ended(took, slowdown, waiting, ended);
@@ -197,7 +203,7 @@ impl<W: World> Pool<W> {
         room: Room,
         claim: Claim,
     ) -> Result<(Submitted, Appended), WindowEmpty> {
-        let mut waiters = Waiters::new(self.writer.lists.tickets.list());
+        let mut waiters = Waiters::new(self.writer.lists.waiters.list());
         let mut take = |room: BatchRoom, items: &mut Vec<Item>| {
             self.writer.commit.take(hot, room, items, &mut waiters)
         };
@@ -276,6 +282,26 @@ impl<W: World> Pool<W> {
     fn publish(self: &Rc<Self>, batch: Submitted, mut done: Appended) {
         let records = done.items.len();
         self.writer.commit.done_with(stored_bytes(&done.items));
+        let durable_at = self.world.now();
+        self.publish_items(&batch, &mut done);
+        let noted = self.world.now().since(durable_at);
+        self.count(|counters| {
+            counters.steps.batch.add(batch.waiters.waited_until(durable_at));
+            counters.steps.map.worked(noted);
+        });
+        self.published(done.lsn);
+        self.content_changed(records);
+        batch
+            .waiters
+            .all
+            .iter()
+            .for_each(|it| self.writer.commit.answers.answer(it.ticket, Ok(())));
+        self.destage_if_full();
+        self.requests.written(self.fresh_entries());
+    }
+
+    /// The maps take what a durable batch says.
+    fn publish_items(&self, batch: &Submitted, done: &mut Appended) {
         for (mut item, pointer) in done.items.drain(..).zip(done.pointers.iter().copied()) {
             // Its host did not wait for it, or was told that it failed, and the volume has been
             // deleted since: a purge that has begun looks at no block twice, and after it nobody
@@ -289,12 +315,6 @@ impl<W: World> Pool<W> {
                 self.writer.destage.keep(batch.hot, item);
             }
         }
-        self.published(done.lsn);
-        self.content_changed(records);
-        let tickets = &batch.waiters.tickets;
-        tickets.iter().for_each(|ticket| self.writer.commit.answers.answer(*ticket, Ok(())));
-        self.destage_if_full();
-        self.requests.written(self.fresh_entries());
     }
 
     /// The maps take what a record of a host says.

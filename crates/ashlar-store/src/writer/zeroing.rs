@@ -148,7 +148,7 @@ impl<W: World> Pool<W> {
             let kind = RecordKind::ZeroRange { blocks: part.end.0 - part.start.0 };
             let mut items = self.writer.lists.items.list();
             items.push(Item { kind, key: Key { lba: part.start, ..key }, fragment: None });
-            self.commit(items, Some(admitted.clone()))
+            self.commit(items, self.world.now(), Some(admitted.clone()))
         };
         let portions = self.portions(key, pieces).await;
         for portion in portions.into_iter().filter(|portion| !portion.parts.is_empty()) {

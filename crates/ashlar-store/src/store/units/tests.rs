@@ -1,9 +1,12 @@
-use ashlar_block::Lba;
+use ashlar_block::{Clock, Lba};
+use ashlar_format::compression::ZstdLevel;
 use ashlar_format::ids::{Family, Layer};
 use ashlar_format::location::Codec;
+use ashlar_raid::Level;
 use bytes::Bytes;
 
 use super::*;
+use crate::testing::{DONE_ONCE, at_once, steps, ticking};
 use crate::writer::compress::FragmentBytes;
 
 const KEY: Key = Key { family: Family(1), lba: Lba(100), layer: Layer(0) };
@@ -44,4 +47,25 @@ fn a_larger_write_is_cut_where_its_blocks_are_aligned() {
     let firsts: Vec<u64> = units.iter().map(|unit| unit[0].key.lba.0).collect();
     assert_eq!(firsts, [100, 128, 192]);
     assert_eq!(units.iter().map(|unit| unit.len()).sum::<usize>(), 100);
+}
+
+#[test]
+fn a_write_that_is_compressed_in_one_turn_is_timed_by_two_looks_at_the_clock() {
+    let pool = ticking(Level::RAID5, 3);
+    let data = Bytes::from(vec![7; 16 * BLOCK_BYTES]);
+    let (items, compressed_at) = at_once(pool.compressed(KEY, &data, Compression::Lz4));
+    assert_eq!(items.len(), 16);
+    assert!(compressed_at < pool.world.now());
+    assert_eq!(steps(&pool).compress, DONE_ONCE);
+}
+
+#[test]
+fn of_a_write_that_is_compressed_in_turns_the_time_between_them_is_not_busy() {
+    let pool = ticking(Level::RAID5, 3);
+    let compression = Compression::Zstd(ZstdLevel::new(9).expect("a level"));
+    let data = Bytes::from(vec![7; 8 * BLOCK_BYTES]);
+    drop(at_once(pool.compressed(KEY, &data, compression)));
+    let StepCounters { operations, latency, busy } = steps(&pool).compress;
+    let tick = DONE_ONCE.busy;
+    assert_eq!((operations, latency, busy), (1, 3 * tick, 2 * tick));
 }

@@ -56,7 +56,8 @@ fn every_fragment_is_where_its_pointer_says_and_the_rest_is_zero() {
         used.fill(0xff);
         scratch.rows.give_back(used.freeze());
         let place = batch_place(&geometry, 0);
-        let columns = build(&items, &placement, &place, &secret, &mut scratch, &mut pointers);
+        let rows = build(&items, &placement, &place, &secret, &mut scratch, &mut pointers);
+        let columns = rows.with_parity();
         let columns: Vec<Bytes> = columns.iter().collect();
         let header = BatchHeader::decode(&secret, &columns[0]).expect("authentic");
         let mut covered: Vec<Vec<bool>> =

@@ -2,13 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use ashlar_block::IoError;
+use ashlar_block::latency::BusyTime;
+use ashlar_block::{IoError, Nanos};
 use ashlar_format::ids::Lsn;
 use ashlar_format::table::Occupancy;
 use tokio::sync::Notify;
 
 use super::answers::{Answers, Ticket};
+use crate::base::counters::StepCounters;
 use crate::base::recycle::Recycled;
 use crate::space::segments::Claim;
 use crate::writer::append::{Appended, BatchRoom, StreamId};
@@ -21,6 +24,7 @@ pub(crate) type Answer = Result<(), IoError>;
 pub(super) struct Unit {
     pub(super) items: Recycled<Item>,
     pub(super) hot: bool,
+    pub(super) given: Nanos,
     pub(super) ticket: Ticket,
     /// Updates that its zeros may make.
     pub(super) admitted: Option<Admitted>,
@@ -32,16 +36,32 @@ impl Unit {
     }
 }
 
+/// Who waits for a unit, and since when.
+pub(crate) struct Waiter {
+    pub(super) ticket: Ticket,
+    given: Nanos,
+}
+
 /// What a batch has of its units beside their items.
 pub(super) struct Waiters {
-    pub(super) tickets: Recycled<Ticket>,
+    pub(super) all: Recycled<Waiter>,
     /// Kept until the batch is in the maps.
     admitted: Vec<Admitted>,
 }
 
 impl Waiters {
-    pub(super) fn new(tickets: Recycled<Ticket>) -> Self {
-        Waiters { tickets, admitted: Vec::new() }
+    pub(super) fn new(all: Recycled<Waiter>) -> Self {
+        Waiters { all, admitted: Vec::new() }
+    }
+
+    /// How many have waited until then, and for how long.
+    pub(super) fn waited_until(&self, durable_at: Nanos) -> StepCounters {
+        StepCounters {
+            operations: self.all.len() as u64,
+            latency: self.all.iter().map(|waiter| durable_at.since(waiter.given)).sum(),
+            // The queue knows: several batches may be on their way at a time.
+            busy: Duration::ZERO,
+        }
     }
 }
 
@@ -68,6 +88,8 @@ pub(crate) struct CommitQueue {
     /// A batch is being appended: one at a time, so that they keep their order.
     pub(super) appending: Cell<bool>,
     pub(super) in_flight: Cell<usize>,
+    /// For how long batches were on their way to the drives.
+    pub(crate) busy: BusyTime,
     /// Bytes of fragments that wait or are in flight.
     pub(super) pending_bytes: Cell<usize>,
     /// Notified when there is something to submit, or a batch is done.
@@ -124,8 +146,8 @@ impl CommitQueue {
     pub fn answer_all(&self, error: &IoError) {
         self.refuse(|_| true, error);
         let mut submitted = self.submitted.borrow_mut();
-        for ticket in submitted.iter_mut().flat_map(|batch| batch.waiters.tickets.drain(..)) {
-            self.answers.answer(ticket, Err(error.clone()));
+        for waiter in submitted.iter_mut().flat_map(|batch| batch.waiters.all.drain(..)) {
+            self.answers.answer(waiter.ticket, Err(error.clone()));
         }
     }
 
@@ -169,7 +191,7 @@ impl CommitQueue {
     }
 
     /// Takes as many of the waiting units of one heat as fit a batch: their items and their
-    /// tickets.
+    /// waiters.
     pub(super) fn take(
         &self,
         hot: bool,
@@ -192,7 +214,7 @@ impl CommitQueue {
             }
             room = with_it;
             items.append(&mut unit.items);
-            waiters.tickets.push(unit.ticket);
+            waiters.all.push(Waiter { ticket: unit.ticket, given: unit.given });
             waiters.admitted.extend(unit.admitted);
         }
         passed_over.into_iter().rev().for_each(|unit| waiting.push_front(unit));

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
 
-use ashlar_block::{BLOCK_BYTES, VolumeId};
+use ashlar_block::{BLOCK_BYTES, Clock, VolumeId};
 use ashlar_format::catalog::{VolumeEntry, VolumeState};
 use ashlar_format::compression::Compression;
 use ashlar_format::ids::{Family, Layer};
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::map::shard::HIDDEN_SINGLY_MAX;
-use crate::testing::{Drives, StillWorld, at_once};
+use crate::testing::{DONE_ONCE, Drives, LOOK, StillWorld, at_once, block_item, steps, ticking};
 use crate::writer::compress::compress_blocks;
 
 const VOLUME: VolumeId = VolumeId(3);
@@ -34,7 +34,8 @@ fn submit(pool: &Pool<StillWorld>) -> Appended {
     let mut items = pool.writer.lists.items.list();
     let item = |fragment| Item { kind: RecordKind::Write, key: KEY, fragment };
     items.extend(compress_blocks(&data, Compression::Lz4).map(item));
-    let answer = pin!(pool.commit(items, None)).poll(&mut Context::from_waker(Waker::noop()));
+    let answer = pin!(pool.commit(items, Nanos(0), None));
+    let answer = answer.poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(answer, Poll::Pending));
     let (submitted, appended) = at_once(pool.append_next()).expect("it waits");
     pool.writer.commit.submitted.borrow_mut().push_back(submitted);
@@ -85,7 +86,7 @@ fn zeros_whose_host_has_gone_count_until_they_are_in_the_maps() {
     let mut items = pool.writer.lists.items.list();
     items.push(Item { kind: RecordKind::ZeroRange { blocks: 5 }, key: KEY, fragment: None });
     let mut context = Context::from_waker(Waker::noop());
-    let mut gone = Box::pin(pool.commit(items, Some(admitted)));
+    let mut gone = Box::pin(pool.commit(items, Nanos(0), Some(admitted)));
     assert!(gone.as_mut().poll(&mut context).is_pending());
     drop(gone);
     let mut next = Box::pin(pool.admit_zeros(1));
@@ -126,7 +127,7 @@ fn zeros_do_not_wait_for_others_once_the_pool_has_halted() {
     let mut items = pool.writer.lists.items.list();
     items.push(Item { kind: RecordKind::ZeroRange { blocks: 5 }, key: KEY, fragment: None });
     let mut context = Context::from_waker(Waker::noop());
-    let mut on_its_way = Box::pin(pool.commit(items, Some(admitted)));
+    let mut on_its_way = Box::pin(pool.commit(items, Nanos(0), Some(admitted)));
     assert!(on_its_way.as_mut().poll(&mut context).is_pending());
     let (submitted, _) = at_once(pool.append_next()).expect("it waits");
     pool.writer.commit.submitted.borrow_mut().push_back(submitted);
@@ -151,4 +152,24 @@ fn of_those_that_wait_for_room_in_the_queue_one_looks_at_a_time() {
     assert_eq!([2, 1, 0].map(&mut gets_on), [false, false, true], "it was the first");
     assert_eq!([2, 1].map(&mut gets_on), [false, true], "who gets on tells the next");
     assert!(gets_on(2));
+}
+
+#[test]
+fn a_batch_is_late_by_what_its_writes_have_waited_and_busy_while_it_is_on_its_way() {
+    let pool = ticking(Level::RAID5, 3);
+    let given = pool.world.now();
+    let mut waiting = [0, 1].map(|lba| {
+        let mut items = pool.writer.lists.items.list();
+        items.push(block_item(&pool, lba, BLOCK_BYTES));
+        Box::pin(pool.commit(items, given, None))
+    });
+    let mut context = Context::from_waker(Waker::noop());
+    waiting.iter_mut().for_each(|write| assert!(write.as_mut().poll(&mut context).is_pending()));
+    at_once(pool.submit());
+    let all = steps(&pool);
+    assert_eq!(all.batch.operations, 2);
+    assert!(all.batch.busy >= 2 * LOOK, "{all:?}");
+    assert!(all.batch.latency >= 2 * all.batch.busy, "both have waited for longer: {all:?}");
+    assert_eq!(all.map, DONE_ONCE, "the batch was noted");
+    assert_eq!(steps(&pool).batch, all.batch, "nothing is under way any more");
 }

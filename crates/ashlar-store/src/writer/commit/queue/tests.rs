@@ -25,7 +25,8 @@ fn zeros() -> Unit {
 fn unit(item: Item, hot: bool) -> Unit {
     let mut items = Recycler::default().list();
     items.push(item);
-    Unit { items, hot, ticket: Answers::default().expect().0, admitted: None }
+    let ticket = Answers::default().expect().0;
+    Unit { items, hot, given: Nanos(0), ticket, admitted: None }
 }
 
 fn queue(waiting: Vec<Unit>) -> CommitQueue {
@@ -39,7 +40,7 @@ fn taken(waiting: Vec<Unit>, hot: bool, batch: BatchRoom) -> [Vec<Option<bool>>;
     let queue = queue(waiting);
     let (mut items, mut waiters) = (Vec::new(), Waiters::new(Recycler::default().list()));
     queue.take(hot, batch, &mut items, &mut waiters);
-    assert_eq!(items.len(), waiters.tickets.len(), "each unit here has one item");
+    assert_eq!(items.len(), waiters.all.len(), "each unit here has one item");
     let taken = items.iter().map(|item| item.fragment.is_some().then_some(hot)).collect();
     let sort = |unit: &Unit| (!unit.stores_nothing()).then_some(unit.hot);
     let left: VecDeque<Unit> = queue.waiting.take();
