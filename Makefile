@@ -110,7 +110,8 @@ api-test: program ## the API as others' tools meet it: its document, schemathesi
 
 metrics-test: program ## the metrics as a real Prometheus meets them, and the rules that come with them
 	@scripts/setup metrics
-	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar tests/metrics/run
+	$(CARGO) build --profile $(TEST_PROFILE) -p ashlar-load --example one_host
+	ASHLAR=$(BUILT)/$(TEST_PROFILE)/ashlar ONE_HOST=$(BUILT)/$(TEST_PROFILE)/examples/one_host tests/metrics/run
 
 book: ## docs/ as HTML, in target/book: every link in it leads somewhere
 	@scripts/setup book

@@ -205,6 +205,11 @@ impl UnderWay {
         self.began
     }
 
+    /// What it is.
+    pub fn kind(&self) -> OpKind {
+        self.kind
+    }
+
     /// The bytes that it is for.
     pub fn bytes(&self) -> u64 {
         self.bytes

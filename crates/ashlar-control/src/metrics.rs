@@ -4,8 +4,7 @@
 //!    it costs nothing, and nothing of it is on the way of data.
 //! 2. How many series there are is bounded by what an operator has made: pools, volumes, drives,
 //!    threads, receivers of events; by the words for what is not well; and by the hosts that are
-//!    connected. Nothing that a host may
-//!    choose makes more.
+//!    connected, and 64 that were. Nothing that a host may choose makes more.
 //! 3. A name that has been given out does not change. Names and units are as Prometheus asks for
 //!    them: base units, `_total` for what only grows.
 //!
@@ -22,10 +21,11 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use serde::Serialize;
 
-use crate::types::{Host, IoStat, Job, ProcessFigures, Receiver, Status};
+use crate::types::{Host, HostFigures, IoStat, Job, ProcessFigures, Receiver, Status};
 
 mod classic;
 mod drives;
+mod hosts;
 mod io;
 mod node;
 mod pools;
@@ -41,6 +41,7 @@ pub(crate) struct Snapshot {
     pub status: Status,
     pub iostat: IoStat,
     pub hosts: Vec<Host>,
+    pub host_figures: Vec<HostFigures>,
     pub jobs: Vec<Job>,
     pub receivers: Vec<Receiver>,
     pub process: ProcessFigures,
@@ -65,6 +66,7 @@ impl Snapshot {
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         node::encode(self, &mut encoder)?;
+        hosts::encode(self, &mut encoder)?;
         receivers::encode(self, &mut encoder)?;
         pools::encode(self, &mut encoder)?;
         volumes::encode(self, &mut encoder)?;
@@ -268,7 +270,8 @@ impl From<&Family> for MetricMeaning {
 
 /// Every metric that there is.
 pub fn metrics() -> Vec<MetricMeaning> {
-    let all = node::families().into_iter().chain(receivers::families());
+    let all = node::families().into_iter().chain(hosts::families());
+    let all = all.chain(receivers::families());
     let all = all.chain(pools::families()).chain(volumes::families()).chain(drives::families());
     all.map(|family| MetricMeaning::from(&family)).collect()
 }

@@ -10,10 +10,10 @@ use crate::error::ApiError;
 use crate::qos_api::QosApi;
 use crate::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, DriveLight,
-    DrivePlan, FailDrive, FindDrives, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat,
-    Latency, LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
-    ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
-    Volume,
+    DrivePlan, FailDrive, FindDrives, FindPools, Host, HostFigures, ImportPool, ImportablePool,
+    IoScope, IoStat, Latency, LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool,
+    PoolDrive, PoolPlan, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
+    SetCapacity, Status, Volume,
 };
 
 /// The answer to a request, in time.
@@ -169,6 +169,8 @@ pub trait NodeApi: QosApi + Send + Sync + 'static {
     fn status(&self) -> Answer<'_, Status>;
     /// The hosts that are connected.
     fn hosts(&self) -> Answer<'_, Vec<Host>>;
+    /// What hosts have done, those that are connected and some that were.
+    fn host_figures(&self) -> Vec<HostFigures>;
     /// The hosts that have connected or gone since this was asked last: the watcher asks, and
     /// nobody else.
     fn take_host_visits(&self) -> HostVisits;

@@ -38,7 +38,7 @@ pub use drives::{
 pub use erase::DriveErase;
 pub use events::{Event, Happening, Severity};
 pub use health::{DriveHealth, DriveWarning};
-pub use hosts::NameHosts;
+pub use hosts::{CommandCounts, HostFigures, NameHosts};
 pub use importable::{FindDrives, FindPools, ImportablePool};
 pub use iostat::{
     IoCounts, IoScope, IoStat, IoStatDrive, IoStatPool, IoStatVolume, KindLatency, Latency,
@@ -48,10 +48,11 @@ pub use jobs::{Job, JobKind};
 pub use moves::DataMove;
 pub use plans::{DrivePlan, PlanDrive, PoolPlan};
 pub use pool_parts::{
-    AfterLoss, Obstacle, PoolCounters, PoolJobs, PoolSettings, PoolSpace, Progress,
+    AfterLoss, Obstacle, PoolCounters, PoolJobs, PoolSettings, PoolSpace, PoolSteps, Progress,
+    StepCounts,
 };
 pub use pools::{ImportPool, RenamePool, SetCapacity};
-pub use process::{ProcessFigures, ThreadFigures};
+pub use process::{ProcessFigures, ReactorFigures, ThreadFigures};
 pub use qos::{
     ChangePolicy, ChooseDefaultPolicy, CreatePolicy, QosLimits, QosPolicy, SetLimits, VolumeQos,
 };
@@ -286,7 +287,7 @@ pub struct Access {
 }
 
 /// A host's controller.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Host {
     /// The host's name.
     pub nqn: String,
@@ -296,6 +297,14 @@ pub struct Host {
     pub address: String,
     /// I/O queues that are connected.
     pub io_queues: u16,
+    /// I/O queues that it may connect: what it has asked for, as far as it was granted.
+    pub io_queues_max: u16,
+    /// Reads that this controller was answered.
+    pub reads: CommandCounts,
+    /// Writes.
+    pub writes: CommandCounts,
+    /// Dataset Management that deallocates, and Write Zeroes.
+    pub trims: CommandCounts,
     /// When it connected: RFC 3339, UTC.
     #[schema(format = DateTime)]
     pub connected_at: String,

@@ -16,6 +16,7 @@ mod drives;
 mod node;
 mod reactors;
 
+pub use ashlar_reactor::Stats as ReactorStats;
 pub use drives::{KnownPlaces, MachineDrives, identity, name_the_same};
 pub use node::MachineNode;
 pub use reactors::{Reactors, ServeError, StartError, StopListener, Threads};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
+use ashlar_reactor::Stats as ReactorStats;
 use ashlar_store::format::superblock::Superblock;
 use ashlar_store::{NewPool, OpenPolicy, Options, WantedCapacity};
 use ashlar_volume::qos::{Policy, PolicyChange};
@@ -22,6 +23,7 @@ use crate::reactors::Reactors;
 #[derive(Clone)]
 pub struct MachineNode {
     node: Node<MachineDrives, Reactors>,
+    reactors: Reactors,
 }
 
 /// Where a drive was that has this identity, if anybody remembers it.
@@ -120,7 +122,15 @@ asked_of_the_node! {
 impl MachineNode {
     /// The node that `reactors` serve. Its pools are opened with `options`.
     pub fn new(table: Arc<Table>, reactors: Reactors, options: Options) -> Self {
-        MachineNode { node: Node::new(table, reactors, options) }
+        MachineNode { node: Node::new(table, reactors.clone(), options), reactors }
+    }
+
+    /// What each reactor has done, and what it holds now.
+    ///
+    /// # Errors
+    /// [`Gone`].
+    pub fn reactor_stats(&self) -> BoxFuture<'_, Result<Vec<ReactorStats>, Gone>> {
+        self.reactors.stats()
     }
 
     /// The table of its namespaces.

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use ashlar_reactor::mailbox::{self, Sender};
-use ashlar_reactor::{Config, Handle, STACK_BYTES};
+use ashlar_reactor::{Config, Handle, STACK_BYTES, Stats, stats};
 use ashlar_target::nvme_tcp::{BindError, Service, Target};
 use ashlar_volume::{Dispatcher, Gone, NodeDoor, ReactorIndex, ReactorPools, StoppedPool, Table};
 use futures_util::future::{BoxFuture, join_all};
@@ -104,6 +104,20 @@ impl Reactors {
                 handle.call(serve).await.map_err(|_| Gone)??;
             }
             Ok(())
+        })
+    }
+
+    /// What each reactor has done, and what it holds now.
+    ///
+    /// # Errors
+    /// [`Gone`].
+    pub fn stats(&self) -> BoxFuture<'_, Result<Vec<Stats>, Gone>> {
+        Box::pin(async move {
+            let mut all = Vec::with_capacity(self.handles.len());
+            for handle in self.handles.iter() {
+                all.push(handle.call(|| async { stats() }).await.map_err(|_| Gone)?);
+            }
+            Ok(all)
         })
     }
 

@@ -162,7 +162,14 @@ impl Reactor {
         let ring = self.ring.borrow();
         let (available, count) = self.pool.available();
         let ring_counts = ring.as_ref().map_or(self.final_counts.get(), Ring::counts);
-        Stats { recv_held: (count - available).into(), ..self.counters.snapshot(ring_counts) }
+        let (tasks, ready_tasks) = self.tasks.counts();
+        Stats {
+            tasks,
+            ready_tasks,
+            operations_in_flight: self.ops.borrow().in_flight() as u64,
+            recv_held: (count - available).into(),
+            ..self.counters.snapshot(ring_counts)
+        }
     }
 
     pub(crate) fn with_ring<R>(&self, use_ring: impl FnOnce(&mut Ring) -> R) -> Option<R> {

@@ -19,6 +19,12 @@ pub struct Stats {
     pub sleeps: u64,
     /// Times that spinning found work, which saved a sleep.
     pub spin_hits: u64,
+    /// Tasks that have not ended, whoever asks included.
+    pub tasks: u64,
+    /// Those that could go on and wait for their turn.
+    pub ready_tasks: u64,
+    /// Operations that the kernel has not ended.
+    pub operations_in_flight: u64,
     /// Shared receive buffers that connections, or those who keep what came on them, hold now.
     pub recv_held: u64,
     /// Received chunks copied out of shared buffers, because their connection held its share
@@ -73,6 +79,9 @@ impl Counters {
             polls: self.polls.get(),
             sleeps: self.sleeps.get(),
             spin_hits: self.spin_hits.get(),
+            tasks: 0,
+            ready_tasks: 0,
+            operations_in_flight: 0,
             recv_held: 0,
             recv_copies: self.recv_copies.get(),
             recv_pauses: self.recv_pauses.get(),

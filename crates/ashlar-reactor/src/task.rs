@@ -112,6 +112,13 @@ impl Tasks {
         any
     }
 
+    /// Tasks that there are, and those of them that are ready to run.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let slots = self.slots.borrow();
+        let ready = self.ready.borrow().len() + self.yielded.borrow().len();
+        ((slots.slots.len() - slots.free.len()) as u64, ready as u64)
+    }
+
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.borrow().is_empty() || !self.yielded.borrow().is_empty()
     }

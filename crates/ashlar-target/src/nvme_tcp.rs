@@ -30,6 +30,7 @@
 
 mod admin;
 mod connect;
+mod connected_host;
 mod connection;
 mod controller;
 mod discovery;
@@ -38,6 +39,7 @@ mod events;
 mod features;
 mod footprint;
 mod fused;
+mod host_meter;
 mod identify;
 mod idle_timeout;
 mod io;
@@ -60,9 +62,10 @@ mod transfer;
 mod vendor;
 mod visits;
 
+pub use connected_host::{ConnectedHost, HostId};
+pub use host_meter::{Answered, GONE_HOSTS_MAX, HostCounts};
 pub use limits::{Limits, LimitsError};
 pub use portal::{BindError, Portal, PortalKind};
-pub use registry::{ConnectedHost, HostId};
 pub use shared_nqn::SharedNqn;
 pub use target::{Service, Target, TargetConfig};
 pub use visits::{TakenVisits, VISITS_QUEUED_MAX, Visit, VisitEnd, VisitEndReason, VisitTotals};

@@ -2,6 +2,7 @@
 //! took.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ashlar_block::latency::{Activity, Latencies};
 use ashlar_block::{DriveUuid, PoolUuid, VolumeUuid};
@@ -114,6 +115,8 @@ pub struct DriveActivity {
     pub kernel_name: Option<String>,
     /// Operations since it was opened.
     pub activity: Activity,
+    /// For how long at least one of them was under way.
+    pub busy: Duration,
 }
 
 impl DriveActivity {

@@ -171,6 +171,19 @@ export interface components {
             /** @description Its name. Null: none is. */
             policy: string | null;
         };
+        /** @description Commands of one kind that were answered. */
+        CommandCounts: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            operations: number;
+            /**
+             * Format: int64
+             * @description The bytes that they were for.
+             */
+            transferred_bytes: number;
+        };
         /** @description A policy to be made. */
         CreatePolicy: {
             /** @description How much its volumes may take at most. */
@@ -668,10 +681,21 @@ export interface components {
              * @description I/O queues that are connected.
              */
             io_queues: number;
+            /**
+             * Format: int32
+             * @description I/O queues that it may connect: what it has asked for, as far as it was granted.
+             */
+            io_queues_max: number;
             /** @description `io` or `discovery`. */
             kind: string;
             /** @description The host's name. */
             nqn: string;
+            /** @description Reads that this controller was answered. */
+            reads: components["schemas"]["CommandCounts"];
+            /** @description Dataset Management that deallocates, and Write Zeroes. */
+            trims: components["schemas"]["CommandCounts"];
+            /** @description Writes. */
+            writes: components["schemas"]["CommandCounts"];
         };
         /** @description A pool to be opened. */
         ImportPool: {
@@ -762,6 +786,12 @@ export interface components {
         };
         /** @description Operations of a pool on a drive, since it was opened. */
         IoStatDrive: {
+            /**
+             * Format: double
+             * @description For how long there was at least one. A drive that does several at a time may have more to
+             *     give although it is busy all the time.
+             */
+            busy_seconds: number;
             /** @description Its name within the pool. */
             name: string;
             /**
@@ -1151,6 +1181,8 @@ export interface components {
              * @description Segments reclaimed.
              */
             segments_collected: number;
+            /** @description What the steps of its data path took. */
+            steps: components["schemas"]["PoolSteps"];
             /**
              * Format: int64
              * @description Bytes that the written blocks took after compression.
@@ -1483,6 +1515,30 @@ export interface components {
              *     It takes no room.
              */
             zero_bytes: number;
+        };
+        /** @description What the steps of a pool's data path took since it was opened. */
+        PoolSteps: {
+            /**
+             * @description Writes of hosts, from when they are compressed until their batch is on stable media. It is
+             *     busy while a batch of hosts is on its way to the drives.
+             */
+            batch: components["schemas"]["StepCounts"];
+            /**
+             * @description Compressing what hosts write, by the command. Decompressing is not in it, nor what background
+             *     jobs compress.
+             */
+            compress: components["schemas"]["StepCounts"];
+            /**
+             * @description Looking up where the blocks of a read are, which waits for pages of the map that are not in
+             *     memory; and noting where a batch of hosts is. What background jobs do with the map is not in
+             *     it.
+             */
+            map: components["schemas"]["StepCounts"];
+            /**
+             * @description Making parity, by the batch, whoever writes it; and making of the other columns what one has
+             *     lost.
+             */
+            parity: components["schemas"]["StepCounts"];
         };
         /** @description An address to connect to. */
         Portal: {
@@ -1938,6 +1994,25 @@ export interface components {
              *     and the way out.
              */
             warnings: string[];
+        };
+        /** @description What one step took. Of two answers the differences are what came between. */
+        StepCounts: {
+            /**
+             * Format: double
+             * @description For how long it was busy: over the time that has gone by it is the part of the time. Of
+             *     compress, parity and map that is time of the pool's reactor, which they share.
+             */
+            busy_seconds: number;
+            /**
+             * Format: double
+             * @description From begin to end, all together: over `operations` it is the mean.
+             */
+            latency_seconds: number;
+            /**
+             * Format: int64
+             * @description How often it was done.
+             */
+            operations: number;
         };
         /** @description Threads of one name. */
         ThreadFigures: {

@@ -1,6 +1,7 @@
 // What a volume may take at most, in words and as fields.
-import type { Schemas } from '../api/client'
+import type { Schemas, Volume } from '../api/client'
 import { byteRate, rate, text } from './format'
+import type { Io } from './rates'
 
 const MIB = 2 ** 20
 const bandwidth = { unit: 'MiB/s', factor: MIB }
@@ -42,4 +43,19 @@ export function limitsIn(limits: Schemas['QosLimits']): string {
 export function limitsOf({ policy, source, limits, waiting_operations: waiting }: Schemas['VolumeQos']): string {
   const by = policy ? ` (policy ${policy}${source === 'pool' ? ', of its pool' : ''})` : ''
   return `${limitsIn(limits)}${by}${waiting > 0 ? `; ${waiting} commands wait` : ''}`
+}
+
+/** What part of its limits a volume takes, of the one that it is nearest to; `null`: it has none, or
+ * nothing is known of what it does. It may be more than all for a moment, of what was saved up. */
+export function limitUsed({ qos: { limits }, size_bytes }: Volume, io: Io | undefined): number | null {
+  if (!io) return null
+  const gib = size_bytes / 2 ** 30
+  const [reads, writes, all] = [io.reads.perSecond, io.writes.perSecond + io.trims.perSecond, io.all.perSecond]
+  const [readBytes, writeBytes] = [io.reads.bytesPerSecond, io.writes.bytesPerSecond]
+  const parts = ([
+    [all, limits.iops_max], [reads, limits.read_iops_max], [writes, limits.write_iops_max],
+    [all / gib, limits.iops_per_gib], [reads / gib, limits.read_iops_per_gib], [writes / gib, limits.write_iops_per_gib],
+    [readBytes + writeBytes, limits.bytes_per_second_max], [readBytes, limits.read_bytes_per_second_max], [writeBytes, limits.write_bytes_per_second_max],
+  ] as const).flatMap(([used, limit]) => (limit ? [used / limit] : []))
+  return parts.length > 0 ? Math.max(...parts) : null
 }

@@ -14,7 +14,7 @@ const io = (key: string, reads: Flow, writes: Flow = NO): Io => {
   const meanQueue = reads.meanQueue + writes.meanQueue
   const all = { ...flow(perSecond, perSecond > 0 ? (meanQueue / perSecond) * 1e6 : 0) }
   const [pool = '', name = ''] = key.split('/')
-  return { key, name, pool, reads, writes, trims: NO, all, inFlight: Math.round(meanQueue), heldUp: 0 }
+  return { key, name, pool, reads, writes, trims: NO, all, inFlight: Math.round(meanQueue), heldUp: 0, busy: 0 }
 }
 
 function picture(volumes: Io[], drives: Io[]): Picture {
@@ -31,9 +31,12 @@ function picture(volumes: Io[], drives: Io[]): Picture {
 const pool = (states: string[] = ['online']) =>
   ({ name: 'tank', states, drives: [], spares: [], problem: null, space: { map_memory_bytes: 256 << 20 } }) as unknown as Pool
 const host = { host_id: 'a', kind: 'io' } as Host
+const REST = { perSecond: 0, meanQueue: 0, busy: 0 }
+const atRest = { batch: REST, compress: REST, parity: REST, map: REST }
+const busy = (share: number) => ({ ...REST, busy: share })
 const store = (some: Partial<StoreRates>): StoreRates => ({
   pool: 'tank', blocksRead: 0, blocksWritten: 0, blocksMoved: 0, blocksReconstructed: 0, blocksSpared: 0,
-  mapPagesRead: 0, storedBytes: 0, driveBytes: 0, segmentsCollected: 0, checkpoints: 0, ...some,
+  mapPagesRead: 0, storedBytes: 0, driveBytes: 0, segmentsCollected: 0, checkpoints: 0, steps: atRest, ...some,
 })
 const figures = (some: Partial<Figures>): Figures => ({ picture: null, stores: [], pools: [pool()], hosts: [host], ...some })
 
@@ -80,6 +83,20 @@ describe('the narrowest place', () => {
     expect(with_(0.97).narrowest).toMatchObject({ stage: 'target', basis: 'measured', evidence: ['reactor-1 is busy for 97 % of the time'] })
     expect(with_(0.6).narrowest).toMatchObject({ stage: 'target', basis: 'inferred' })
     expect(with_(0.2).findings.some((it) => it.stage === 'target')).toBe(false)
+  })
+
+  it('is the step of the store that takes most of a reactor, where the steps leave it no time', () => {
+    const some = picture([io('tank/v0', flow(50_000, 600))], drives([40, 40, 40], 15_000))
+    const reactors = [{ name: 'reactor-0', share: 0.98 }]
+    const with_ = (compress: number) => {
+      const steps = { ...atRest, compress: busy(compress), map: busy(0.2) }
+      return judge(figures({ picture: { ...some, reactors }, stores: [store({ steps })] }))
+    }
+    expect(with_(0.75).narrowest).toMatchObject({
+      stage: 'compress', place: 'tank', basis: 'measured', evidence: ['of the time of its reactor: compress 75 %, parity 0 %, map 20 %'],
+    })
+    expect(with_(0.1).narrowest).toMatchObject({ stage: 'target', basis: 'measured' })
+    expect(with_(0.1).narrowest?.evidence[1]).toMatch(/store of tank: compress 10/)
   })
 
   it('is the hosts where each has hardly one command under way', () => {

@@ -5,7 +5,7 @@
 // is excluded says so (`inferred`).
 import type { Host, Pool } from '../api/client'
 import { digits, micros, percent, rate, text } from './format'
-import type { Busy, Io, Picture, StoreRates } from './rates'
+import type { Busy, Io, Picture, Step, StoreRates } from './rates'
 
 export type Stage = 'hosts' | 'target' | 'door' | 'batch' | 'compress' | 'parity' | 'map' | 'drives'
 
@@ -80,7 +80,7 @@ function underLoad(figures: Figures, picture: Picture): Finding[] {
     ...figures.stores.flatMap((store) => storeFindings(store, figures.pools)),
     ...slowDrives(picture.drives),
     ...allDrives(picture),
-    ...inside(picture),
+    ...inside(picture, figures.stores),
     ...flood(picture),
     ...heldUp(picture),
     ...shallowHosts(picture, figures.hosts),
@@ -104,7 +104,26 @@ function spaceFinding(pool: Pool): Finding[] {
 
 function storeFindings(store: StoreRates, pools: Pool[]): Finding[] {
   const pool = pools.find((it) => it.name === store.pool)
-  return [...reconstructed(store), ...spared(store, pool), ...collected(store), ...missed(store, pool)]
+  return [...worked(store), ...reconstructed(store), ...spared(store, pool), ...collected(store), ...missed(store, pool)]
+}
+
+const OWN_REACTOR = 'a faster processor, or a second pool with a reactor of its own'
+const LIGHTER: Record<Exclude<Step, 'batch'>, { title: string; advice: string }> = {
+  compress: { title: 'Compression takes the time of the reactor', advice: `A lighter compression: lz4 costs less than zstd, and none nothing. Or ${OWN_REACTOR}.` },
+  parity: { title: 'Parity takes the time of the reactor', advice: `Fewer parity columns cost less; where a drive is lost, bring it back or replace it. Or ${OWN_REACTOR}.` },
+  map: { title: 'The map takes the time of the reactor', advice: `Larger commands need fewer look-ups. Or ${OWN_REACTOR}.` },
+}
+const WORK = ['compress', 'parity', 'map'] as const
+
+const takes = ({ steps }: StoreRates) => WORK.map((step) => `${step} ${text(percent(100 * steps[step].busy))}`).join(', ')
+
+/** Compression, parity and map have one reactor together: where they leave it no time, the first of them
+ * is what to begin with. */
+function worked(store: StoreRates): Finding[] {
+  const all = WORK.reduce((sum, step) => sum + store.steps[step].busy, 0)
+  if (all < BUSY_SHARE) return []
+  const stage = WORK.reduce((most, step) => (store.steps[step].busy > store.steps[most].busy ? step : most))
+  return [{ stage, place: store.pool, basis: 'measured', pressure: Math.min(0.95, 0.95 * all), evidence: [`of the time of its reactor: ${takes(store)}`], ...LIGHTER[stage] }]
 }
 
 function reconstructed(store: StoreRates): Finding[] {
@@ -214,23 +233,24 @@ function allDrives(picture: Picture): Finding[] {
   }]
 }
 
-const FASTER = 'Each pool runs on one reactor: a faster processor, or a second pool with a reactor of its own. Volumes with zstd cost more than with lz4.'
+const FASTER = `Each pool runs on one reactor: ${OWN_REACTOR}. Volumes with zstd cost more than with lz4.`
 
 /** Reactors do what target, door and store have to do. One that is busy all the time is measured; else
  * the time that drives do not take is concluded to be theirs, unless they are known to be at rest. */
-function inside(picture: Picture): Finding[] {
+function inside(picture: Picture, stores: StoreRates[]): Finding[] {
+  const steps = stores.map((store) => `of it the store of ${store.pool}: ${takes(store)}`)
   const share = driveShare(picture)
   const first = picture.reactors.reduce<Busy | null>((most, it) => (it.share > (most?.share ?? -1) ? it : most), null)
   const busy = first && `${first.name} is busy for ${text(percent(100 * first.share))} of the time`
   const is = (title: string, evidence: string[], pressure: number, basis: Finding['basis']): Finding[] => [
     { stage: 'target', place: null, title, evidence, advice: FASTER, pressure, basis },
   ]
-  if (first && first.share >= BUSY_SHARE) return is('A reactor has no time left', [busy!], 0.9 * first.share, 'measured')
+  if (first && first.share >= BUSY_SHARE) return is('A reactor has no time left', [busy!, ...steps], 0.9 * first.share, 'measured')
   if (share === null || picture.total.meanQueue < 2 || (first && first.share < BUSY_SHARE / 2)) return []
   const pressure = 0.75 * (1 - share) * Math.min(1, picture.total.meanQueue / DEEP_QUEUE)
   if (pressure < NARROW / 2) return []
   const left = `drives take ${text(percent(100 * share))} of the time, and ${digits(picture.total.meanQueue)} commands are in flight on average`
-  return is('The time goes by in the daemon itself', [left, busy ?? 'by exclusion: the time of its reactors is not known'], pressure, 'inferred')
+  return is('The time goes by in the daemon itself', [left, busy ?? 'by exclusion: the time of its reactors is not known', ...steps], pressure, 'inferred')
 }
 
 function heldUp({ volumes }: Picture): Finding[] {

@@ -39,6 +39,11 @@ describe('two answers of iostat', () => {
     expect(found?.inFlight).toBe(3)
   })
 
+  it('say for what part of the time a drive was busy', () => {
+    const at = (uptime: number, busy: number) => ({ ...stat(uptime), drives: [{ ...stat(0).volumes[0], busy_seconds: busy }] }) as unknown as IoStat
+    expect(picture(at(10, 5), at(12, 6.5))!.drives[0]!.busy).toBe(0.75)
+  })
+
   it('cannot be compared over a restart', () => {
     expect(picture(stat(10), stat(12, none, 'b'))).toBeNull()
     expect(picture(stat(10), stat(10))).toBeNull()
@@ -50,7 +55,11 @@ describe('two answers of iostat', () => {
 })
 
 describe('two readings of pools', () => {
-  const pool = (blocks: number) => ({ uuid: 'p', name: 'tank', counters: { blocks_read: blocks } }) as unknown as Pool
+  const step = (operations: number, latency: number, busy: number) => ({ operations, latency_seconds: latency, busy_seconds: busy })
+  const pool = (blocks: number, compress = step(0, 0, 0)) => {
+    const steps = { batch: step(0, 0, 0), compress, parity: step(0, 0, 0), map: step(0, 0, 0) }
+    return { uuid: 'p', name: 'tank', counters: { blocks_read: blocks, steps } } as unknown as Pool
+  }
 
   it('leave a pool out that was opened anew', () => {
     expect(storeRates({ seconds: 1, pools: [pool(10)] }, { seconds: 2, pools: [pool(5)] })).toEqual([])
@@ -59,6 +68,12 @@ describe('two readings of pools', () => {
   it('give rates by the second', () => {
     const [found] = storeRates({ seconds: 1, pools: [pool(10)] }, { seconds: 3, pools: [pool(30)] })
     expect(found?.blocksRead).toBe(10)
+  })
+
+  it('say how often each step was done, how many were under way, and for what part of the time it was busy', () => {
+    const [found] = storeRates({ seconds: 1, pools: [pool(10, step(100, 1, 0.5))] }, { seconds: 3, pools: [pool(10, step(300, 4, 2))] })
+    expect(found?.steps.compress).toEqual({ perSecond: 100, meanQueue: 1.5, busy: 0.75 })
+    expect(found?.steps.map).toEqual({ perSecond: 0, meanQueue: 0, busy: 0 })
   })
 })
 

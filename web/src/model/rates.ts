@@ -5,6 +5,8 @@
 import type { IoCounts, IoStat, Pool, Schemas } from '../api/client'
 
 type Counters = Schemas['PoolCounters']
+type Steps = Schemas['PoolSteps']
+export type Step = keyof Steps
 
 /** Blocks that the store counts have this size. */
 export const BLOCK_BYTES = 4096
@@ -32,6 +34,17 @@ export interface Io {
   inFlight: number
   /** How many waited for the limits of a volume at a time, on average. */
   heldUp: number
+  /** For what part of the time a drive had something to do, from 0 to 1. */
+  busy: number
+}
+
+/** A step of the store in an interval. */
+export interface StepRate {
+  perSecond: number
+  /** How many were under way at a time, on average. */
+  meanQueue: number
+  /** For what part of the time it was busy. */
+  busy: number
 }
 
 /** What happened in a pool, each by the second. */
@@ -47,6 +60,7 @@ export interface StoreRates {
   driveBytes: number
   segmentsCollected: number
   checkpoints: number
+  steps: Record<Step, StepRate>
 }
 
 /** What part of the time a thread of the daemon was busy, from 0 to 1. */
@@ -149,11 +163,13 @@ function flow(part: Part, seconds: number): Flow {
   }
 }
 
-type Counted = Pick<IoStat['volumes'][number], 'uuid' | 'name' | 'pool' | 'reads' | 'writes' | 'trims' | 'operations_in_flight'> & { delayed_seconds?: number }
+type Counted = Pick<IoStat['volumes'][number], 'uuid' | 'name' | 'pool' | 'reads' | 'writes' | 'trims' | 'operations_in_flight'> & { delayed_seconds?: number; busy_seconds?: number }
 type Parts = Record<'reads' | 'writes' | 'trims', Part>
 
 /** By pool and identity: a drive that moves to another pool is another one. */
 const keyOf = (it: Counted) => `${it.pool}/${it.name}/${it.uuid}`
+
+const since = (before: number | undefined, after: number | undefined, seconds: number) => Math.max(0, (after ?? 0) - (before ?? 0)) / seconds
 
 function ios(before: Counted[], after: Counted[], seconds: number): { all: Io[]; parts: Parts[] } {
   const earlier = new Map(before.map((it) => [keyOf(it), it]))
@@ -176,7 +192,8 @@ function ios(before: Counted[], after: Counted[], seconds: number): { all: Io[];
       trims: flow(trims, seconds),
       all: flow(sum([reads, writes, trims]), seconds),
       inFlight: it.operations_in_flight,
-      heldUp: Math.max(0, (it.delayed_seconds ?? 0) - (was.delayed_seconds ?? 0)) / seconds,
+      heldUp: since(was.delayed_seconds, it.delayed_seconds, seconds),
+      busy: Math.min(1, since(was.busy_seconds, it.busy_seconds, seconds)),
     })
   }
   return { all, parts }
@@ -214,7 +231,7 @@ export interface Reading {
   pools: Pool[]
 }
 
-const COUNTED: [keyof Omit<StoreRates, 'pool'>, keyof Counters][] = [
+const COUNTED: [keyof Omit<StoreRates, 'pool' | 'steps'>, keyof Counters][] = [
   ['blocksRead', 'blocks_read'],
   ['blocksWritten', 'blocks_written'],
   ['blocksMoved', 'blocks_moved'],
@@ -226,6 +243,18 @@ const COUNTED: [keyof Omit<StoreRates, 'pool'>, keyof Counters][] = [
   ['segmentsCollected', 'segments_collected'],
   ['checkpoints', 'checkpoints'],
 ]
+
+function steps(before: Steps, after: Steps, seconds: number): Record<Step, StepRate> {
+  const of = (step: Step): StepRate => {
+    const [was, is] = [before[step], after[step]]
+    return {
+      perSecond: since(was.operations, is.operations, seconds),
+      meanQueue: since(was.latency_seconds, is.latency_seconds, seconds),
+      busy: Math.min(1, since(was.busy_seconds, is.busy_seconds, seconds)),
+    }
+  }
+  return { batch: of('batch'), compress: of('compress'), parity: of('parity'), map: of('map') }
+}
 
 /** What the stores did between two readings. Pools that were opened anew are left out. */
 export function storeRates(before: Reading, after: Reading): StoreRates[] {
@@ -242,6 +271,7 @@ export function storeRates(before: Reading, after: Reading): StoreRates[] {
       if (more < 0) return []
       rates[name] = more / seconds
     }
+    rates.steps = steps(was.steps, now.steps, seconds)
     return [rates]
   })
 }

@@ -38,15 +38,26 @@ const IO: IoFamilies = IoFamilies::new(
         "How long they took: read, write.",
     ],
 );
-const IN_FLIGHT: Figure<IoStatDrive> = figure(
-    Family::gauge(
-        "ashlar_drive_operations_in_flight",
-        In::Nothing,
-        OF_DRIVE,
-        "Operations that the drive has not answered yet.",
+const ACTIVITY: [Figure<IoStatDrive>; 2] = [
+    figure(
+        Family::gauge(
+            "ashlar_drive_operations_in_flight",
+            In::Nothing,
+            OF_DRIVE,
+            "Operations that the drive has not answered yet.",
+        ),
+        Read::Count(|it| it.operations_in_flight),
     ),
-    Read::Count(|it| it.operations_in_flight),
-);
+    figure(
+        Family::counter(
+            "ashlar_drive_busy",
+            In::Seconds,
+            OF_DRIVE,
+            "For how long there was at least one of these.",
+        ),
+        Read::Real(|it| Some(it.busy_seconds)),
+    ),
+];
 
 const FIGURES: [Figure<PoolDrive>; 11] = [
     figure(
@@ -145,7 +156,7 @@ pub(super) fn families() -> Vec<Family> {
     [STATE, INFO, WARNINGS]
         .into_iter()
         .chain(figures)
-        .chain([IN_FLIGHT.family])
+        .chain(ACTIVITY.iter().map(|figure| figure.family))
         .chain(IO.all())
         .collect()
 }
@@ -174,7 +185,7 @@ pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt:
     WARNINGS.encode(encoder, warnings)?;
     encode_figures(encoder, &FIGURES, &drives)?;
     let active = of.iostat.drives.iter().map(|it| (labels(&it.pool, &it.name), it));
-    encode_figures(encoder, &[IN_FLIGHT], &active.collect::<Vec<_>>())?;
+    encode_figures(encoder, &ACTIVITY, &active.collect::<Vec<_>>())?;
     let done = of.iostat.drives.iter().map(|it| Done {
         labels: labels(&it.pool, &it.name),
         counts: [("read", &it.reads), ("write", &it.writes), ("trim", &it.trims)],

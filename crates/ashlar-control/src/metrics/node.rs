@@ -1,12 +1,11 @@
-//! The daemon, its threads and its hosts.
+//! The daemon, its threads and its reactors.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::{Family, Figure, In, Read, Snapshot, Value, encode_figures, figure};
-use crate::types::{Alert, Host, Severity, ThreadFigures};
+use crate::types::{Alert, ReactorFigures, Severity, ThreadFigures};
 
 const BUILD: Family =
     Family::gauge("ashlar_build_info", In::Nothing, &["version"], "1, with the version that runs.");
@@ -17,24 +16,52 @@ const ALERTS: Family = Family::gauge(
     "What is not well now, by how bad it is and by its `code`: `ashlar status -x` says what. No \
      series: all is well.",
 );
-const CONTROLLERS: Family = Family::gauge(
-    "ashlar_host_controllers",
-    In::Nothing,
-    &["host"],
-    "Controllers that a host has connected, by its NQN.",
-);
-const QUEUES: Family = Family::gauge(
-    "ashlar_host_io_queues",
-    In::Nothing,
-    &["host"],
-    "I/O queues that a host has connected, by its NQN.",
-);
 const CPU: Family = Family::counter(
     "ashlar_thread_cpu",
     In::Seconds,
     &["thread"],
     "Processor time of each thread of the daemon: reactors serve hosts.",
 );
+
+const OF_REACTOR: &[&str] = &["reactor"];
+const REACTORS: [Figure<ReactorFigures>; 4] = [
+    figure(
+        Family::gauge(
+            "ashlar_reactor_tasks",
+            In::Nothing,
+            OF_REACTOR,
+            "Tasks that a reactor has: connections, commands under way, jobs.",
+        ),
+        Read::Count(|it| it.tasks),
+    ),
+    figure(
+        Family::gauge(
+            "ashlar_reactor_tasks_ready",
+            In::Nothing,
+            OF_REACTOR,
+            "Those of them that could go on and wait for their turn, when the reactor comes to be asked.",
+        ),
+        Read::Count(|it| it.ready_tasks),
+    ),
+    figure(
+        Family::gauge(
+            "ashlar_reactor_operations_in_flight",
+            In::Nothing,
+            OF_REACTOR,
+            "Operations that the kernel has not ended for it: of drives, connections and the like.",
+        ),
+        Read::Count(|it| it.operations_in_flight),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_reactor_turns",
+            In::Nothing,
+            OF_REACTOR,
+            "Times round its loop: the more it does in each, the more work waits for it.",
+        ),
+        Read::Count(|it| it.turns),
+    ),
+];
 
 const FIGURES: [Figure<Snapshot>; 7] = [
     figure(
@@ -89,7 +116,8 @@ const FIGURES: [Figure<Snapshot>; 7] = [
 
 pub(super) fn families() -> Vec<Family> {
     let figures = FIGURES.iter().map(|figure| figure.family);
-    [BUILD].into_iter().chain(figures).chain([ALERTS, CONTROLLERS, QUEUES, CPU]).collect()
+    let reactors = REACTORS.iter().map(|figure| figure.family);
+    [BUILD].into_iter().chain(figures).chain([ALERTS, CPU]).chain(reactors).collect()
 }
 
 pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -106,17 +134,11 @@ pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt:
         (labels, Value::Count(count))
     };
     ALERTS.encode(encoder, alerts.into_iter().map(alert))?;
-    let mut hosts = BTreeMap::<&str, (u64, u64)>::new();
-    for Host { nqn, io_queues, .. } in &of.hosts {
-        let (controllers, queues) = hosts.entry(nqn).or_default();
-        *controllers += 1;
-        *queues += u64::from(*io_queues);
-    }
-    let label = |nqn: &str| vec![("host", nqn.to_owned())];
-    CONTROLLERS
-        .encode(encoder, hosts.iter().map(|(nqn, all)| (label(nqn), Value::Count(all.0))))?;
-    QUEUES.encode(encoder, hosts.iter().map(|(nqn, all)| (label(nqn), Value::Count(all.1))))?;
     let spent =
         |it: &ThreadFigures| (vec![("thread", it.name.clone())], Value::Real(it.cpu_seconds));
-    CPU.encode(encoder, of.process.threads.iter().map(spent))
+    CPU.encode(encoder, of.process.threads.iter().map(spent))?;
+    // As their threads are called.
+    let reactor = |(nth, figures)| (vec![("reactor", format!("reactor-{nth}"))], figures);
+    let reactors: Vec<_> = of.process.reactors.iter().enumerate().map(reactor).collect();
+    encode_figures(encoder, &REACTORS, &reactors)
 }

@@ -6,9 +6,10 @@ use std::fmt;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::{Family, Figure, In, Labels, Read, Snapshot, Value, encode_figures, figure};
-use crate::types::{Job, POOL_STATES, Pool, PoolCounters, PoolSpace};
+use crate::types::{Job, POOL_STATES, Pool, PoolCounters, PoolSpace, StepCounts};
 
 const OF_POOL: &[&str] = &["pool"];
+const OF_STEP: &[&str] = &["pool", "step"];
 const OF_JOB: &[&str] = &["pool", "kind"];
 
 const STATE: Family = Family::gauge(
@@ -169,6 +170,38 @@ const COUNTERS: [Figure<PoolCounters>; 17] = [
     ),
 ];
 
+const STEPS: [Figure<StepCounts>; 3] = [
+    figure(
+        Family::counter(
+            "ashlar_pool_step_operations",
+            In::Nothing,
+            OF_STEP,
+            "How often a step of the data path was done: batch and compress by what a host writes at \
+             once, parity by the batch, map by the read and the batch.",
+        ),
+        Read::Count(|it| it.operations),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_pool_step_latency",
+            In::Seconds,
+            OF_STEP,
+            "How long these took from begin to end, all together.",
+        ),
+        Read::Real(|it| Some(it.latency_seconds)),
+    ),
+    figure(
+        Family::counter(
+            "ashlar_pool_step_busy",
+            In::Seconds,
+            OF_STEP,
+            "For how long the step was busy: batch while one is on its way to the drives, the others \
+             while they have the reactor of the pool.",
+        ),
+        Read::Real(|it| Some(it.busy_seconds)),
+    ),
+];
+
 const JOBS: [Figure<Job>; 3] = [
     figure(
         Family::gauge(
@@ -197,8 +230,10 @@ const JOBS: [Figure<Job>; 3] = [
 pub(super) fn families() -> Vec<Family> {
     let space = SPACE.iter().map(|figure| figure.family);
     let counters = COUNTERS.iter().map(|figure| figure.family);
+    let steps = STEPS.iter().map(|figure| figure.family);
     let jobs = JOBS.iter().map(|figure| figure.family);
-    [STATE, UNREPAIRED.family].into_iter().chain(space).chain(counters).chain(jobs).collect()
+    let pools = [STATE, UNREPAIRED.family].into_iter().chain(space).chain(counters);
+    pools.chain(steps).chain(jobs).collect()
 }
 
 pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -212,10 +247,26 @@ pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt:
     encode_figures(encoder, &SPACE, &space.collect::<Vec<_>>())?;
     let counters = pools.iter().filter_map(|pool| Some((label(pool), pool.counters.as_ref()?)));
     encode_figures(encoder, &COUNTERS, &counters.collect::<Vec<_>>())?;
+    let steps: Vec<(Labels, &StepCounts)> = pools.iter().flat_map(steps_of).collect();
+    encode_figures(encoder, &STEPS, &steps)?;
     let of_job = |job: &Job| vec![("pool", job.pool.clone()), ("kind", job.kind.word().to_owned())];
     let jobs: Vec<(Labels, &Job)> =
         one_each(&of.jobs).into_iter().map(|job| (of_job(job), job)).collect();
     encode_figures(encoder, &JOBS, &jobs)
+}
+
+fn steps_of(pool: &Pool) -> Vec<(Labels, &StepCounts)> {
+    let Some(steps) = pool.counters.as_ref().map(|counters| &counters.steps) else {
+        return Vec::new();
+    };
+    let all = [
+        ("batch", &steps.batch),
+        ("compress", &steps.compress),
+        ("parity", &steps.parity),
+        ("map", &steps.map),
+    ];
+    let labels = |step: &str| vec![("pool", pool.name.clone()), ("step", step.to_owned())];
+    all.map(|(step, counts)| (labels(step), counts)).into()
 }
 
 /// One job of each kind and pool, by its name: of two pools that had one name after another, the

@@ -2,8 +2,9 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::types::{
-    Alert, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool, PoolCounters, PoolDrive, PoolJobs,
-    PoolSpace, Progress, Receiver, Severity, ThreadFigures, Volume,
+    Alert, CommandCounts, HostFigures, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool,
+    PoolCounters, PoolDrive, PoolJobs, PoolSpace, PoolSteps, Progress, ReactorFigures, Receiver,
+    Severity, StepCounts, ThreadFigures, Volume,
 };
 
 fn counts() -> IoCounts {
@@ -14,6 +15,12 @@ fn counts() -> IoCounts {
         max_us: 80_000_000,
         buckets: vec![[99, 1], [100, 1], [99_999, 1], [80_000_000, 1]],
     }
+}
+
+fn counters() -> PoolCounters {
+    let compress = StepCounts { operations: 3, latency_seconds: 0.5, busy_seconds: 0.25 };
+    let steps = PoolSteps { compress, ..PoolSteps::default() };
+    PoolCounters { blocks_written: 9, steps, ..PoolCounters::default() }
 }
 
 fn pool() -> Pool {
@@ -30,7 +37,7 @@ fn pool() -> Pool {
         name: "tank".to_owned(),
         states: vec!["degraded".to_owned()],
         space: Some(PoolSpace { raw_bytes: 7, ..PoolSpace::default() }),
-        counters: Some(PoolCounters { blocks_written: 9, ..PoolCounters::default() }),
+        counters: Some(counters()),
         jobs: Some(PoolJobs { rebuild: Some(progress), ..PoolJobs::default() }),
         drives: vec![drive],
         ..Pool::default()
@@ -57,6 +64,7 @@ fn snapshot() -> Snapshot {
     let busy = IoStatDrive {
         name: "drive-0".to_owned(),
         pool: "tank".to_owned(),
+        busy_seconds: 1.25,
         writes: counts(),
         ..IoStatDrive::default()
     };
@@ -87,7 +95,9 @@ fn snapshot() -> Snapshot {
     };
     let iostat = IoStat { volumes: vec![active], drives: vec![busy], ..IoStat::default() };
     let thread = ThreadFigures { name: "reactor-0".to_owned(), cpu_seconds: 1.5 };
-    let process = ProcessFigures { threads: vec![thread], ..ProcessFigures::default() };
+    let reactor = ReactorFigures { tasks: 9, ready_tasks: 2, operations_in_flight: 5, turns: 70 };
+    let reactors = vec![ReactorFigures::default(), reactor];
+    let process = ProcessFigures { threads: vec![thread], reactors, ..ProcessFigures::default() };
     let receiver = Receiver {
         name: "pager".to_owned(),
         states: vec!["failing".to_owned()],
@@ -97,7 +107,13 @@ fn snapshot() -> Snapshot {
         dropped_events: 2,
         ..Receiver::default()
     };
-    Snapshot { status, iostat, hosts: Vec::new(), jobs, receivers: vec![receiver], process }
+    let (hosts, receivers) = (Vec::new(), vec![receiver]);
+    let host_figures = vec![HostFigures {
+        nqn: "nqn.2014-08.org.example:a".to_owned(),
+        writes: CommandCounts { operations: 6, transferred_bytes: 24576 },
+        ..HostFigures::default()
+    }];
+    Snapshot { status, iostat, hosts, host_figures, jobs, receivers, process }
 }
 
 #[test]
@@ -109,10 +125,22 @@ fn a_scrape_has_every_figure_with_its_labels() {
         "ashlar_host_connects_total 3",
         r#"ashlar_alerts{severity="error",code="failed"} 1"#,
         r#"ashlar_thread_cpu_seconds_total{thread="reactor-0"} 1.5"#,
+        r#"ashlar_reactor_tasks{reactor="reactor-1"} 9"#,
+        r#"ashlar_reactor_tasks_ready{reactor="reactor-1"} 2"#,
+        r#"ashlar_reactor_operations_in_flight{reactor="reactor-1"} 5"#,
+        r#"ashlar_reactor_turns_total{reactor="reactor-1"} 70"#,
+        r#"ashlar_host_operations_total{host="nqn.2014-08.org.example:a",operation="write"} 6"#,
+        r#"ashlar_host_operations_total{host="nqn.2014-08.org.example:a",operation="read"} 0"#,
+        r#"ashlar_host_transferred_bytes_total{host="nqn.2014-08.org.example:a",operation="write"} 24576"#,
         r#"ashlar_pool_state{pool="tank",state="degraded"} 1"#,
         r#"ashlar_pool_state{pool="tank",state="online"} 0"#,
         r#"ashlar_pool_raw_bytes{pool="tank"} 7"#,
         r#"ashlar_pool_blocks_written_total{pool="tank"} 9"#,
+        r#"ashlar_pool_step_operations_total{pool="tank",step="compress"} 3"#,
+        r#"ashlar_pool_step_latency_seconds_total{pool="tank",step="compress"} 0.5"#,
+        r#"ashlar_pool_step_busy_seconds_total{pool="tank",step="compress"} 0.25"#,
+        r#"ashlar_pool_step_busy_seconds_total{pool="tank",step="map"} 0.0"#,
+        r#"ashlar_drive_busy_seconds_total{pool="tank",drive="drive-0"} 1.25"#,
         r#"ashlar_job_done_ratio{pool="tank",kind="rebuild"} 0.25"#,
         r#"ashlar_volume_size_bytes{pool="tank",volume="v0"} 4096"#,
         r#"ashlar_volume_operations_total{pool="tank",volume="v0",operation="read"} 4"#,

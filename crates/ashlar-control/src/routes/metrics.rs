@@ -44,8 +44,8 @@ async fn metrics(
     let jobs = jobs(&status.pools, &node.drive_erases().await?);
     let (iostat, hosts) = (node.iostat(all).await?, node.hosts().await?);
     let process = node.process().await?;
-    let receivers = notifier.receivers();
-    let snapshot = Snapshot { status, iostat, hosts, jobs, receivers, process };
+    let (host_figures, receivers) = (node.host_figures(), notifier.receivers());
+    let snapshot = Snapshot { status, iostat, hosts, host_figures, jobs, receivers, process };
     let (kind, text) = match wants_open_metrics(&headers) {
         true => (OPEN_METRICS, snapshot.text()),
         false => (CLASSIC, snapshot.classic_text()),

@@ -109,7 +109,7 @@ pub struct IoStatVolume {
 }
 
 /// Operations of a pool on a drive, since it was opened.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct IoStatDrive {
     /// Its name within the pool.
     pub name: String,
@@ -121,6 +121,9 @@ pub struct IoStatDrive {
     pub spec: String,
     /// Operations that it has not answered yet.
     pub operations_in_flight: u64,
+    /// For how long there was at least one. A drive that does several at a time may have more to
+    /// give although it is busy all the time.
+    pub busy_seconds: f64,
     /// Reads.
     pub reads: IoCounts,
     /// Writes.

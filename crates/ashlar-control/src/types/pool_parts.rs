@@ -277,4 +277,36 @@ pub struct PoolCounters {
     /// Bytes written to drives over bytes that hosts have written, since the pool was made. Null:
     /// they wrote nothing.
     pub write_amplification: Option<f64>,
+    /// What the steps of its data path took.
+    pub steps: PoolSteps,
+}
+
+/// What the steps of a pool's data path took since it was opened.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct PoolSteps {
+    /// Writes of hosts, from when they are compressed until their batch is on stable media. It is
+    /// busy while a batch of hosts is on its way to the drives.
+    pub batch: StepCounts,
+    /// Compressing what hosts write, by the command. Decompressing is not in it, nor what
+    /// background jobs compress.
+    pub compress: StepCounts,
+    /// Making parity, by the batch, whoever writes it; and making of the other columns what one has
+    /// lost.
+    pub parity: StepCounts,
+    /// Looking up where the blocks of a read are, which waits for pages of the map that are not in
+    /// memory; and noting where a batch of hosts is. What background jobs do with the map is not in
+    /// it.
+    pub map: StepCounts,
+}
+
+/// What one step took. Of two answers the differences are what came between.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct StepCounts {
+    /// How often it was done.
+    pub operations: u64,
+    /// From begin to end, all together: over `operations` it is the mean.
+    pub latency_seconds: f64,
+    /// For how long it was busy: over the time that has gone by it is the part of the time. Of
+    /// compress, parity and map that is time of the pool's reactor, which they share.
+    pub busy_seconds: f64,
 }

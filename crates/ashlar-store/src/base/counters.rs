@@ -27,8 +27,7 @@ pub struct Steps {
     /// Writes of hosts, from when they are given to be committed until their batch is durable. It
     /// is busy while a batch of hosts is on its way to the drives.
     pub batch: StepCounters,
-    /// Compressing what hosts write, by the command; and what background jobs store in another
-    /// form, by what the reactor does of that in one turn.
+    /// Compressing what hosts write, by the command.
     pub compress: StepCounters,
     /// Making parity, by the batch, whoever writes it; and making of the others what a column has
     /// lost.

@@ -15,12 +15,13 @@ use ashlar_reactor::{now, timeout};
 use ashlar_volume::{Door, HostNqn};
 use futures_util::future::{Either, select};
 
+use super::connected_host::HostId;
 use super::connection::{Connection, QueueShape, Role};
 use super::controller::Controller;
 use super::io::IoQueue;
 use super::limits::Limits;
 use super::portal::PortalKind;
-use super::registry::{Association, HostId, HostKey, JoinError, Life, drained};
+use super::registry::{Association, HostKey, JoinError, Life, drained};
 use super::ticket::{Stop, Ticket};
 use super::transfer::fetch_into_held;
 

@@ -1,8 +1,9 @@
 //! What a connection has to send: replies gather, and one writer sends all that has gathered with
 //! one call.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use ashlar_nvme::pdu::{Framing, Pdu, crc32c};
 use ashlar_reactor::net::{SendList, TcpStream};
 use ashlar_reactor::{now, timeout, yield_now};
 
+use super::host_meter::{HostCounts, HostMeter};
 use super::memory::Payload;
 
 /// Answers that no [`Payload`] stands for and that are not sent, in bytes, beyond which
@@ -79,12 +81,17 @@ impl Batch {
     }
 
     /// Its commands end now: one look at the clock for all of them.
-    fn end_commands(&mut self) {
+    fn end_commands(&mut self, meters: &[Arc<HostMeter>]) {
         if self.answered.is_empty() {
             return;
         }
         let at = now();
-        self.answered.drain(..).for_each(|command| command.ended(at));
+        let mut counts = HostCounts::default();
+        for command in self.answered.drain(..) {
+            counts.note(command.kind(), command.bytes());
+            command.ended(at);
+        }
+        meters.iter().for_each(|meter| meter.add(&counts));
     }
 
     /// Forgets what it has, keeps the room.
@@ -116,6 +123,8 @@ struct State {
 #[derive(Default)]
 pub(super) struct Output {
     state: RefCell<State>,
+    /// Who counts what is answered, once it is known whom it is for.
+    meters: OnceCell<[Arc<HostMeter>; 2]>,
 }
 
 impl Output {
@@ -156,6 +165,11 @@ impl Output {
         state.batch.add(pdu, data, framing, held);
         state.batch.answered.extend(command);
         state.wake();
+    }
+
+    /// What is answered from now on is counted by these.
+    pub(super) fn count_by(&self, meters: [Arc<HostMeter>; 2]) {
+        let _ = self.meters.set(meters);
     }
 
     /// Connect is done: more may be unsent from now on.
@@ -225,7 +239,7 @@ impl Output {
             let mut state = self.state.borrow_mut();
             std::mem::swap(&mut state.batch, spare);
             state.sending_bytes = spare.unbudgeted_bytes;
-            spare.end_commands();
+            spare.end_commands(self.meters.get().map_or(&[], |meters| meters));
         }
         more
     }

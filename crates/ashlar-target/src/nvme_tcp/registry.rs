@@ -3,7 +3,6 @@
 //! Locked when a host comes or goes and when somebody asks, never for a command.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -13,7 +12,9 @@ use ashlar_block::Nanos;
 use ashlar_reactor::now;
 use ashlar_volume::HostNqn;
 
+use super::connected_host::{ConnectedHost, HostId};
 use super::errors::ErrorLog;
+use super::host_meter::{HostCounts, HostMeter, HostMeters};
 use super::shared_nqn::{self, SharedNqn, Sign};
 use super::signal::Once;
 use super::visits::{
@@ -96,20 +97,6 @@ impl Life {
     }
 }
 
-/// A host's identifier, written as a UUID.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct HostId(pub [u8; 16]);
-
-impl fmt::Display for HostId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, byte) in self.0.iter().enumerate() {
-            let dash = if [4, 6, 8, 10].contains(&index) { "-" } else { "" };
-            write!(f, "{dash}{byte:02x}")?;
-        }
-        Ok(())
-    }
-}
-
 /// A host as the target tells hosts apart: name and identifier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct HostKey {
@@ -135,6 +122,10 @@ pub(super) struct Association {
     pub(super) retry_delays: AtomicBool,
     /// I/O queues that the host may connect.
     pub(super) io_queues: AtomicU16,
+    /// What its queues have answered.
+    meter: Arc<HostMeter>,
+    /// What all controllers of its host have.
+    host_meter: Arc<HostMeter>,
     errors: Mutex<ErrorLog>,
 }
 
@@ -167,28 +158,14 @@ impl Association {
         }
     }
 
+    /// Who counts what its queues answer.
+    pub(super) fn meters(&self) -> [Arc<HostMeter>; 2] {
+        [self.meter.clone(), self.host_meter.clone()]
+    }
+
     pub(super) fn errors(&self) -> MutexGuard<'_, ErrorLog> {
         self.errors.lock().expect("no holder of the lock panics")
     }
-}
-
-/// A host that is connected, for people and programs to see.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConnectedHost {
-    /// Its name.
-    pub nqn: HostNqn,
-    /// Its identifier.
-    pub host_id: [u8; 16],
-    /// Where its admin queue comes from.
-    pub address: SocketAddr,
-    /// I/O queues that are connected.
-    pub io_queues: u16,
-    /// When it connected, in seconds since 1970.
-    pub since_unix_seconds: u64,
-    /// Its controller.
-    pub controller_id: u16,
-    /// It is connected to the discovery service and sees no namespaces.
-    pub is_discovery: bool,
 }
 
 struct Entry {
@@ -214,6 +191,7 @@ struct State {
     last_id: u16,
     lives: Vec<KnownLife>,
     visitors: Visitors,
+    meters: HostMeters,
 }
 
 /// Leave to add one I/O queue to a controller as it is now: it ends with the controller, and with a
@@ -263,6 +241,8 @@ impl Registry {
     ) -> Option<Arc<Association>> {
         let mut state = self.state();
         let controller_id = state.free_id()?;
+        let host_meter =
+            if is_discovery { Arc::default() } else { state.meters.connected(&host.nqn) };
         let association = Arc::new(Association {
             controller_id,
             host: host.clone(),
@@ -275,6 +255,8 @@ impl Registry {
             shut_down: AtomicBool::new(false),
             retry_delays: AtomicBool::new(false),
             io_queues: AtomicU16::new(0),
+            meter: Arc::default(),
+            host_meter,
             errors: Mutex::default(),
         });
         let queues = [(0, life.clone())].into();
@@ -341,6 +323,9 @@ impl Registry {
             state.controllers.remove(&controller_id);
             if !association.is_discovery {
                 let left = state.visitors.disconnected(&association.host.nqn);
+                if left == 0 {
+                    state.meters.gone(&association.host.nqn);
+                }
                 let shut_down = association.shut_down.load(Ordering::Acquire);
                 let reason = VisitEndReason::of(reason, shut_down, fault);
                 self.visits.put(association.visit(left, Some(reason)));
@@ -389,6 +374,11 @@ impl Registry {
         state.controllers.values().map(Entry::connected_host).collect()
     }
 
+    /// What hosts have done, those that have gone lately included.
+    pub(super) fn host_counts(&self) -> Vec<(HostNqn, HostCounts)> {
+        self.state().meters.counts()
+    }
+
     pub(super) fn shared_nqns(&self) -> Vec<SharedNqn> {
         let state = self.state();
         let associations = state.controllers.values().map(|entry| &entry.association);
@@ -431,6 +421,8 @@ impl Entry {
             host_id: association.host.id,
             address: association.address,
             io_queues: self.queues.keys().filter(|queue_id| **queue_id != 0).count() as u16,
+            io_queues_max: association.io_queues.load(Ordering::Acquire),
+            answered: association.meter.counts(),
             since_unix_seconds: association.since_unix_seconds,
             controller_id: association.controller_id,
             is_discovery: association.is_discovery,

@@ -20,7 +20,7 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 use ashlar_volume::HostNqn;
 
-use super::registry::HostId;
+use super::connected_host::HostId;
 
 /// How long after the later one has connected the earlier one has to be heard.
 const ALIVE_AFTER: Duration = Duration::from_secs(5);

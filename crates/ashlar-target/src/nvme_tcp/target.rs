@@ -12,15 +12,17 @@ use std::time::Duration;
 use ashlar_block::Nanos;
 use ashlar_reactor::net::{BindOptions, TcpListener, TcpStream};
 use ashlar_reactor::{JoinHandle, now, sleep, spawn, spawn_joined};
-use ashlar_volume::Door;
+use ashlar_volume::{Door, HostNqn};
 
+use super::connected_host::ConnectedHost;
 use super::connection;
+use super::host_meter::HostCounts;
 use super::limits::{Limits, LimitsError};
 use super::log_rate_limit::LogRateLimits;
 use super::memory::{Budget, HostBudgets};
 use super::newcomers::{Newcomers, Place};
 use super::portal::{BindError, Portal};
-use super::registry::{ConnectedHost, EndReason, Life, Registry};
+use super::registry::{EndReason, Life, Registry};
 use super::sanitize::Sanitizes;
 use super::shared_nqn::SharedNqn;
 use super::signal::Letter;
@@ -123,6 +125,12 @@ impl Target {
     /// The hosts that are connected, over all reactors. May be called on any thread.
     pub fn connected_hosts(&self) -> Vec<ConnectedHost> {
         self.shared.registry.connected_hosts()
+    }
+
+    /// What hosts have done since the target was made, by name: those that are connected, and up to
+    /// [`GONE_HOSTS_MAX`](super::GONE_HOSTS_MAX) that were. May be called on any thread.
+    pub fn host_counts(&self) -> Vec<(HostNqn, HostCounts)> {
+        self.shared.registry.host_counts()
     }
 
     /// The host names that two hosts use at once. May be called on any thread.

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use ashlar_block::latency::Activity;
 
 use super::*;
@@ -25,6 +27,7 @@ fn drive() -> DriveActivity {
         place: "/dev/disk/by-id/x".to_owned(),
         kernel_name: Some("nvme1n1".to_owned()),
         activity: Activity::default(),
+        busy: Duration::ZERO,
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ashlar_block::latency::{Activity, Histogram, Meter, OpKind};
-use ashlar_block::{Device, PoolUuid, Spawn, VolumeUuid};
+use ashlar_block::{Clock, Device, PoolUuid, Spawn, VolumeUuid};
 
 use super::{OpenPool, PoolDrive, ReactorPools};
 use crate::activity::{DriveActivity, Measured, PoolActivity, Scope, VolumeActivity};
@@ -138,7 +138,7 @@ impl<B: DriveProvider> OpenPool<B> {
     }
 
     fn drives_activity(&self, provider: &B) -> Vec<DriveActivity> {
-        let names = self.drive_names();
+        let (names, now) = (self.drive_names(), self.store.world().now());
         let known = |given: &PoolDrive<B::Device>| {
             let (facts, meter) = (given.facts(provider), given.drive.device.meter());
             DriveActivity {
@@ -147,6 +147,7 @@ impl<B: DriveProvider> OpenPool<B> {
                 place: facts.place().to_owned(),
                 kernel_name: facts.kernel,
                 activity: meter.map(|meter| meter.activity()).unwrap_or_default(),
+                busy: meter.map(|meter| meter.busy(now)).unwrap_or_default(),
             }
         };
         self.drives.borrow().iter().map(known).collect()

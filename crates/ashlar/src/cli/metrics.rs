@@ -42,9 +42,10 @@ $ umask 077; ashlar token create prometheus --role viewer > ashlar.token
 `packaging/monitoring` (in the package: `/usr/share/doc/ashlar/monitoring`) has a configuration for
 Prometheus, rules that warn, each with what to do, and a dashboard for Grafana.
 
-How many series there are is bounded: 20 states and about 50 figures for each pool, about 50 series
-for each volume, 60 for each drive, two for each host that is connected. A pool of 60 drives with
-1,000 volumes and 500 hosts has about 55,000. A series that is not there means that its value is
-not known or does not apply; it never stands for 0.
+How many series there are is bounded: 20 states and about 60 figures for each pool, about 50 series
+for each volume, 60 for each drive, four for each reactor, eight for each host that is connected,
+six for each of the last 64 hosts that were. A pool of 60 drives with 1,000 volumes and 500 hosts
+has about 58,000. A series that is not there means that its value is not known or does not apply; it
+never stands for 0.
 
 `ashlar metrics` prints this table.";

@@ -2,13 +2,10 @@
 
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use ashlar_control::SharedHostNqn;
 use ashlar_control::types::{
-    Access, DriveInfo, Host, Obstacle, Pool, PoolCounters, PoolDrive, PoolJobs,
-    Portal as WirePortal, Progress, Spare, Volume,
+    Access, DriveInfo, Obstacle, Pool, PoolDrive, PoolJobs, Progress, Spare, Volume,
 };
 use ashlar_store::{DriveCondition, DriveStatus, PoolStatus, ScrubState};
-use ashlar_target::nvme_tcp::{ConnectedHost, Portal, PortalKind, SharedNqn};
 use ashlar_volume::{
     AccessList, DriveContent, DriveFacts, DriveReading, DriveReport, PoolReport, VolumeReport,
 };
@@ -20,8 +17,10 @@ use super::memory::{Memory, NotOpen};
 use super::state::PoolState;
 
 pub mod activity;
+mod counters;
 mod erase;
 mod health;
+mod hosts;
 mod moves;
 pub mod qos;
 mod room;
@@ -31,6 +30,7 @@ mod verify;
 
 pub use erase::drive_erase;
 pub use health::silent;
+pub use hosts::{host, host_figures, portal, shared_host_nqn};
 
 /// Bytes of a slot of a stored fragment, and of a block.
 const SLOT_BYTES: u64 = 64;
@@ -78,7 +78,7 @@ pub fn pool(report: &PoolReport, known: &Known<'_>, full_in_seconds: Option<u64>
         problem: read_only.or_else(|| uncertain(status)),
         space: Some(room::space(status, room)),
         settings: Some(settings::chosen(&status.settings)),
-        counters: Some(counters(status)),
+        counters: Some(counters::of(status)),
         jobs: Some(jobs(report, remembered)),
         drives: report.drives.iter().map(drive).collect(),
         spares: remembered.map(|pool| spares(pool, known.memory)).unwrap_or_default(),
@@ -218,37 +218,6 @@ fn uncertain(status: &PoolStatus) -> Option<String> {
 /// Whether something is being rebuilt now, and not only to be.
 fn is_going_on(rebuild: Option<&ashlar_store::Progress>, is_read_only: bool) -> bool {
     !is_read_only && rebuild.is_some_and(|progress| progress.obstacle.is_none())
-}
-
-fn counters(status: &PoolStatus) -> PoolCounters {
-    let counters = status.counters;
-    PoolCounters {
-        blocks_written: counters.hosts.blocks_written,
-        blocks_read: counters.hosts.blocks_read,
-        stored_bytes: counters.hosts.bytes_stored,
-        drive_written_bytes: counters.drives.bytes_to_drives,
-        blocks_moved: counters.jobs.fragments_moved,
-        blocks_recompressed: counters.jobs.fragments_recompressed,
-        dictionaries_made: counters.jobs.dictionaries_made,
-        segments_collected: counters.jobs.segments_collected,
-        columns_restored: counters.jobs.columns_restored,
-        columns_moved: counters.jobs.columns_moved,
-        checkpoints: counters.jobs.checkpoints,
-        map_pages_read: counters.reads.map_pages_read,
-        blocks_reconstructed: counters.reads.blocks_reconstructed,
-        blocks_spared: counters.reads.blocks_spared,
-        wrong_blocks_corrected: counters.reads.corrupt_reads_corrected,
-        sectors_repaired: counters.repairs.sectors_repaired,
-        sectors_healed: counters.repairs.sectors_healed,
-        trimmed_bytes: counters.drives.bytes_discarded,
-        trims_refused: counters.drives.discards_failed,
-        blocks_unrecovered: counters.reads.blocks_unrecovered,
-        unclean_starts: status.unclean_starts,
-        write_amplification: health::write_amplification(
-            status.lifetime.bytes_to_drives,
-            status.lifetime.blocks_written,
-        ),
-    }
 }
 
 /// How a drive of an open pool may be, and when it is so: first how the pool sees it, in one word,
@@ -459,39 +428,6 @@ pub fn drive_info(reading: &DriveReading) -> DriveInfo {
 pub fn drive_with_health(reading: &DriveReading, said: Said) -> DriveInfo {
     let (model, serial) = health::names(&said, Some(&reading.facts));
     DriveInfo { model, serial, health: health::health(said), ..drive_info(reading) }
-}
-
-/// A connected host.
-pub fn host(host: &ConnectedHost) -> Host {
-    Host {
-        nqn: host.nqn.to_string(),
-        host_id: uuid::Uuid::from_bytes(host.host_id).to_string(),
-        address: host.address.to_string(),
-        io_queues: host.io_queues,
-        connected_at: time(host.since_unix_seconds),
-        controller_id: host.controller_id,
-        kind: if host.is_discovery { "discovery" } else { "io" }.to_owned(),
-    }
-}
-
-/// A name that two hosts use.
-pub fn shared_host_nqn(shared: SharedNqn) -> SharedHostNqn {
-    let hosts = shared.hosts.map(|(id, address)| (id.to_string(), address.to_string()));
-    SharedHostNqn { nqn: shared.nqn.to_string(), hosts }
-}
-
-/// A portal.
-pub fn portal(portal: &Portal) -> WirePortal {
-    WirePortal {
-        transport: "tcp".to_owned(),
-        address: portal.address.ip().to_string(),
-        port: portal.address.port(),
-        kind: match portal.kind {
-            PortalKind::Io => "io",
-            PortalKind::Discovery => "discovery",
-        }
-        .to_owned(),
-    }
 }
 
 #[cfg(test)]

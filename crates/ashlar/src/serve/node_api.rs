@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use ashlar_control::types::{
     ChangePool, ChangeVolume, CreatePool, CreateVolume, DriveErase, DriveInfo, DriveLight,
-    DrivePlan, FailDrive, FindDrives, FindPools, Host, ImportPool, ImportablePool, IoScope, IoStat,
-    Latency, LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool, PoolDrive, PoolPlan,
-    ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive, SetCapacity, Status,
-    Volume,
+    DrivePlan, FailDrive, FindDrives, FindPools, Host, HostFigures, ImportPool, ImportablePool,
+    IoScope, IoStat, Latency, LocateDrive, NameDrive, NameHosts, NameSpare, PlanDrive, Pool,
+    PoolDrive, PoolPlan, ProcessFigures, RemoveDrive, RenamePool, ReplaceDrive, ReturnDrive,
+    SetCapacity, Status, Volume,
 };
 use ashlar_control::{
     Answer, ApiError, Consent, HostVisits, Look, NodeApi, Occurrences, SharedHostNqn, Warning,
@@ -216,6 +216,10 @@ impl NodeApi for ServedNode {
         Box::pin(std::future::ready(Ok(hosts)))
     }
 
+    fn host_figures(&self) -> Vec<HostFigures> {
+        self.shared.target.host_counts().iter().map(convert::host_figures).collect()
+    }
+
     fn take_host_visits(&self) -> HostVisits {
         visits::host_visits(self.shared.target.take_visits())
     }
@@ -261,7 +265,7 @@ impl NodeApi for ServedNode {
     }
 
     fn process(&self) -> Answer<'_, ProcessFigures> {
-        Box::pin(std::future::ready(Ok(super::process::figures())))
+        Box::pin(self.shared.process())
     }
 
     fn find_pools(&self, request: FindPools) -> Answer<'_, Vec<ImportablePool>> {

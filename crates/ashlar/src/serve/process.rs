@@ -12,7 +12,8 @@ mod tests;
 
 const SELF: &str = "/proc/self";
 
-/// The figures of this process. What cannot be read is not known.
+/// The figures of this process but for its reactors, which are asked themselves. What cannot be
+/// read is not known.
 pub fn figures() -> ProcessFigures {
     of(Path::new(SELF), clock_ticks_per_second(), page_size() as u64)
 }
@@ -28,7 +29,8 @@ fn of(process: &Path, ticks_per_second: u64, page_bytes: u64) -> ProcessFigures 
         .and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok());
     let open_files = fs::read_dir(process.join("fd")).ok().map(|files| files.count() as u64);
     let resident_bytes = pages.map(|pages| pages * page_bytes);
-    ProcessFigures { resident_bytes, open_files, threads: threads_of(process, ticks_per_second) }
+    let threads = threads_of(process, ticks_per_second);
+    ProcessFigures { resident_bytes, open_files, threads, reactors: Vec::new() }
 }
 
 fn threads_of(process: &Path, ticks_per_second: u64) -> Vec<ThreadFigures> {

@@ -57,6 +57,7 @@ mod signals;
 mod slow_drive;
 mod spares;
 mod state_directory;
+mod steps;
 mod stopped;
 mod support;
 mod support_bundle;

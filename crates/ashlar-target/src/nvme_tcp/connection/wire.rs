@@ -87,6 +87,7 @@ impl Wire {
     ) {
         self.queue.set(queue);
         self.memory.belongs_to(host_budget);
+        self.output.count_by(association.meters());
         let _ = self.association.set(association);
         if let Some(in_capsule) = in_capsule {
             let _ = self.in_capsule.set(in_capsule);

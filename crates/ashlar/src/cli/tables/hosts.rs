@@ -9,10 +9,11 @@ use std::net::SocketAddr;
 use std::time::SystemTime;
 
 use ashlar_control::Span;
-use ashlar_control::types::Host;
+use ashlar_control::types::{CommandCounts, Host};
 
 use super::grid::{Kind, Text, sheet, table};
 use super::known;
+use crate::cli::figures::{bytes, count};
 
 /// Connected hosts: of each its identifier, the addresses that it comes from, and its controllers.
 pub fn hosts(hosts: &[Host]) -> String {
@@ -59,7 +60,17 @@ fn of_host(nqn: &str, id: &str, controllers: &[&Host], now: SystemTime) -> Strin
         ]
     };
     let table = table(&columns, controllers.iter().map(row).collect());
-    let head = sheet(vec![("identifier", id.to_owned()), ("addresses", addresses.join(", "))]);
+    let done = |kind: fn(&Host) -> CommandCounts| {
+        let all = controllers.iter().map(|host| kind(host));
+        let sum = all.fold((0, 0), |sum, it| (sum.0 + it.operations, sum.1 + it.transferred_bytes));
+        format!("{} ({}B)", count(sum.0 as f64), bytes(sum.1 as f64))
+    };
+    let head = sheet(vec![
+        ("identifier", id.to_owned()),
+        ("addresses", addresses.join(", ")),
+        ("reads", done(|host| host.reads)),
+        ("writes", done(|host| host.writes)),
+    ]);
     format!("{nqn}\n{head}\n\n{table}")
 }
 

@@ -1,6 +1,6 @@
 use ashlar_control::types::{
-    AfterLoss, Alert, Event, PoolJobs, PoolSettings, PoolSpace, QosLimits, QosPolicy, Severity,
-    Spare, VolumeQos,
+    AfterLoss, Alert, CommandCounts, Event, PoolJobs, PoolSettings, PoolSpace, QosLimits,
+    QosPolicy, Severity, Spare, VolumeQos,
 };
 
 use super::*;
@@ -354,9 +354,11 @@ fn every_table_fits_a_terminal_whatever_stands_in_it() {
         host_id: "11111111-2222-3333-4444-555555555555".to_owned(),
         address: "[1111:2222:3333:4444:5555:6666:7777:8888]:65535".to_owned(),
         io_queues: 65_534,
+        reads: CommandCounts { operations: u64::MAX / 2, transferred_bytes: u64::MAX / 2 },
         connected_at: "1970-01-01T00:00:00Z".to_owned(),
         controller_id: 65_519,
         kind: "discovery".to_owned(),
+        ..Default::default()
     };
     let said = [
         ("pool list", pools(&[worst_pool(), closed.clone()])),

@@ -63,6 +63,7 @@ fn drive(pool: &str, of: &DriveActivity) -> IoStatDrive {
         uuid: of.uuid.to_string(),
         spec: of.place.clone(),
         operations_in_flight: of.activity.in_flight,
+        busy_seconds: of.busy.as_secs_f64(),
         reads,
         writes,
         trims,

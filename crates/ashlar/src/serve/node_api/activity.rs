@@ -1,7 +1,7 @@
 //! What goes on, and how long it takes.
 
 use ashlar_block::is_uuid;
-use ashlar_control::types::{IoScope, IoStat, Latency};
+use ashlar_control::types::{IoScope, IoStat, Latency, ProcessFigures, ReactorFigures};
 use ashlar_control::{ApiError, ErrorCode};
 use ashlar_volume::Scope;
 
@@ -25,6 +25,17 @@ impl Shared {
             (self.instance.clone(), self.start.elapsed().as_secs_f64());
         let (threads, reactors_spin) = (process::threads(), self.reactors_spin);
         Ok(IoStat { instance, uptime_seconds, threads, reactors_spin, ..told })
+    }
+
+    pub(super) async fn process(&self) -> Result<ProcessFigures, ApiError> {
+        let all = self.node.reactor_stats().await.map_err(|gone| api_error(gone.into()))?;
+        let of = |stats: &ashlar_node::ReactorStats| ReactorFigures {
+            tasks: stats.tasks,
+            ready_tasks: stats.ready_tasks,
+            operations_in_flight: stats.operations_in_flight,
+            turns: stats.turns,
+        };
+        Ok(ProcessFigures { reactors: all.iter().map(of).collect(), ..process::figures() })
     }
 
     /// Why nothing of that name is found.

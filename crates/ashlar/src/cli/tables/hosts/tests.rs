@@ -18,6 +18,8 @@ fn host(id: &str, address: &str, controller_id: u16) -> Host {
         connected_at: "1970-01-01T00:00:40Z".to_owned(),
         controller_id,
         kind: "io".to_owned(),
+        reads: CommandCounts { operations: 1000, transferred_bytes: 4 << 20 },
+        ..Host::default()
     }
 }
 
@@ -31,6 +33,7 @@ fn a_host_is_shown_once_with_all_addresses_that_it_comes_from() {
         host(ID, "10.0.2.5:50004", 5),
     ];
     let said = hosts_at(&controllers, at(100));
+    assert!(said.contains("reads       5.00K (20.0MB)\n"), "{said}");
     assert_eq!(said.matches(NQN).count(), 1, "{said}");
     assert!(said.contains("addresses   10.0.0.5, 10.0.1.5, 10.0.2.5, fd00::5\n"), "{said}");
     for controller in &controllers {
