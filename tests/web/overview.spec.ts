@@ -13,13 +13,17 @@ test('the overview shows the figures of the daemon', async ({ open, daemon }) =>
   await expect(page.getByRole('img', { name: /^Throughput of the last ten minutes/ })).toBeVisible()
 })
 
-test('the data path shows every station, and what is not measured says so', async ({ open }) => {
+test('the data path shows every station, and how much of each is used', async ({ open }) => {
   const page = await open('viewer', '#/path')
   for (const stage of ['hosts', 'target', 'door', 'batch', 'compress', 'parity', 'map', 'drives']) {
     await expect(page.locator(`[data-stage=${stage}]`)).toBeVisible()
   }
-  // That of the daemon is known with its second answer: this one has no counter at all.
-  await expect(page.locator('[data-stage=batch]')).toContainText('not measured')
+  const used = { hosts: 'of those offered', target: 'busy', door: 'limit used', batch: 'busy', compress: 'busy', parity: 'busy', map: 'busy', drives: 'busiest' }
+  for (const [stage, label] of Object.entries(used)) {
+    // That is known with the second answer of the daemon.
+    await expect(page.locator(`[data-stage=${stage}]`)).toContainText(label)
+    await expect(page.locator(`[data-stage=${stage}]`)).not.toContainText('not measured')
+  }
   await expect(page.getByRole('region', { name: 'Narrowest place' })).toContainText('Hosts ask for nothing')
 })
 

@@ -77,7 +77,7 @@ export function iostat(all: Status, like: IoStat, look: number): IoStat {
     waiting_operations: 0, delayed_operations: 0, delayed_seconds: 0, ...kinds(at, 256),
   }))
   const drives = all.pools.flatMap((it) => it.drives).map((it, at) => ({
-    name: it.name, pool: it.pool, uuid: it.uuid, spec: it.spec!, operations_in_flight: at % 5, ...kinds(at * 3, 96),
+    name: it.name, pool: it.pool, uuid: it.uuid, spec: it.spec!, operations_in_flight: at % 5, busy_seconds: look * 1.2, ...kinds(at * 3, 96),
   }))
   const threads = of(REACTORS, (at) => ({ name: `reactor-${at}`, cpu_seconds: look * (0.2 + (at % 8) / 10) }))
   return { ...like, uptime_seconds: 1000 + 2 * look, threads, volumes, drives }
@@ -85,7 +85,7 @@ export function iostat(all: Status, like: IoStat, look: number): IoStat {
 
 export const hosts = (): Host[] =>
   of(HOSTS, (at) => ({
-    nqn: nqn(at), host_id: uuid(7, at), address: `10.20.${Math.floor(at / 250)}.${(at % 250) + 1}`, io_queues: 8,
+    nqn: nqn(at), host_id: uuid(7, at), address: `10.20.${Math.floor(at / 250)}.${(at % 250) + 1}`, io_queues: 8, io_queues_max: 8,
     connected_at: '2026-03-01T08:00:00Z', controller_id: at, kind: 'io',
   }))
 
