@@ -20,14 +20,15 @@ export class Daemon {
   url = ''
   #process: ChildProcess
 
-  /** One that serves; or with `demo` one that has a pool already, and a host that keeps it busy. */
+  /** One that serves; or with `demo` one that has a pool already, and a host that keeps it busy for so long. */
   constructor(
     readonly program: string,
     readonly kind: 'serve' | 'demo' = 'serve',
+    seconds = 600,
   ) {
     const log = openSync(join(this.place, 'log'), 'w')
     const args = [kind, '--state', join(this.place, 'state'), '--listen', '127.0.0.1:0', '--discovery', 'none', '--api-listen', '127.0.0.1:0']
-    if (kind === 'demo') args.push('--seconds', '600')
+    if (kind === 'demo') args.push('--seconds', `${seconds}`)
     this.#process = spawn(program, args, { stdio: ['ignore', log, log] })
   }
 

@@ -1,6 +1,5 @@
 import { Daemon } from './daemon'
-import type { Browser } from '@playwright/test'
-import { expect, test, type Page } from './test'
+import { expect, ownPage, test } from './test'
 
 test('events come as they happen, filtered as asked', async ({ open, daemon }) => {
   const page = await open('viewer', '#/events')
@@ -25,17 +24,6 @@ test('a scrub is started, and is among the jobs', async ({ open }) => {
   await expect(page.getByRole('status').filter({ hasText: 'The scrub of tank has begun.' })).toBeVisible()
   await expect(page.getByText('tank scrub').first()).toBeVisible()
 })
-
-/** A page of a daemon of its own, signed in. */
-async function ownPage(browser: Browser, own: Daemon, role: 'viewer' | 'operator'): Promise<Page> {
-  const context = await browser.newContext({ ignoreHTTPSErrors: true })
-  const page = await context.newPage()
-  await page.goto(own.url)
-  await page.getByLabel('Token').fill(own.tokens[role])
-  await page.keyboard.press('Enter')
-  await expect(page.locator('[data-readout="Health"]')).toContainText('Healthy')
-  return page
-}
 
 test('a drive that is given up by its name shows up on the overview, among the events, and among the drives', async ({ browser, daemon }) => {
   const own = await new Daemon(daemon.program).ready(5)

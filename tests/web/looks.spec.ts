@@ -6,7 +6,8 @@ const PAGES = ['overview', 'path', 'drives', 'volumes', 'hosts', 'jobs', 'events
 const DIALOGS = [
   ['volumes', 'Create a volume'], ['volumes', 'Create a policy'], ['drives', 'Create a pool'], ['drives', 'Import a pool'],
   ['drives', 'Add a drive'], ['drives/tank/drive-0', 'Replace'], ['volumes/tank/looked-at', 'Delete volume'],
-  ['settings', 'Forget viewer'],
+  ['settings', 'Forget viewer'], ['volumes/tank/looked-at', 'Wipe'], ['drives/tank/drive-0', 'Remove, once it is empty'],
+  ['drives/tank/drive-0', 'Give it up'],
 ] as const
 
 /** Opens a dialog, looks at it, and leaves it by the keyboard: it gives the focus back. */
@@ -57,6 +58,16 @@ for (const { width, colorScheme } of LOOKS) {
       }
       expect(wrong).toEqual([])
       daemon.run('volume', 'delete', 'tank/looked-at', '--yes')
+    })
+
+    test('nor have the keys', async ({ open }) => {
+      const page = await open('viewer')
+      // By the key itself: a small screen has no button for them.
+      await page.keyboard.press('?')
+      await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+      expect(await wrongWith(page, 'the keys')).toEqual([])
+      await page.getByRole('button', { name: 'Close' }).click()
+      await expect(page.getByRole('dialog')).toBeHidden()
     })
 
     test('signing in has no violation that axe finds', async ({ page, daemon }) => {

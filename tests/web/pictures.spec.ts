@@ -2,8 +2,7 @@
 // worked long enough for charts to have something to show.
 import { join } from 'node:path'
 import { Daemon } from './daemon'
-import type { Browser, Page } from '@playwright/test'
-import { expect, test } from './test'
+import { expect, ownPage, test } from './test'
 
 const FOLDER = process.env.PICTURES
 const SHOWN_SECONDS = 150
@@ -16,19 +15,10 @@ const PICTURES = [
   { name: 'phone', hash: 'path', width: 360, height: 1100, colorScheme: 'dark' },
 ] as const
 
-async function signedIn(browser: Browser, demo: Daemon): Promise<Page> {
-  const page = await browser.newPage({ ignoreHTTPSErrors: true })
-  await page.goto(demo.url)
-  await page.getByLabel('Token').fill(demo.tokens.operator)
-  await page.keyboard.press('Enter')
-  await expect(page.locator('[data-readout="Health"]')).toContainText('Healthy')
-  return page
-}
-
 test('pictures for the documentation', async ({ browser, daemon }) => {
   test.setTimeout((SHOWN_SECONDS + 120) * 1000)
   const demo = await new Daemon(daemon.program, 'demo').ready()
-  const page = await signedIn(browser, demo)
+  const page = await ownPage(browser, demo, 'operator')
   // What is shown is a history: only time makes it.
   await page.waitForTimeout(SHOWN_SECONDS * 1000)
   for (const { name, hash, colorScheme, ...viewport } of PICTURES) {
@@ -38,6 +28,6 @@ test('pictures for the documentation', async ({ browser, daemon }) => {
     await expect(page.getByRole('heading', { level: 1 })).toBeAttached()
     await page.screenshot({ path: join(FOLDER!, `dashboard-${name}.png`), animations: 'disabled' })
   }
-  await page.close()
+  await page.context().close()
   await demo.stop()
 })

@@ -5,6 +5,13 @@ import { expect, test } from './test'
 /** So many elements are laid out in no time; a page that draws all it has would have ten times as many. */
 const ELEMENTS_MAX = 3500
 
+/** Pages, and what of the ill part they show. */
+const ILL = [
+  ['overview', "drive-12 of pool 'production' is failed"], ['path', `connected${HOSTS}`], ['drives', 'too hot'],
+  ['drives/production/drive-12', 'slot 12 of enclosure'], ['volumes', `${VOLUMES} volumes`], ['hosts', `${HOSTS} hosts are connected`],
+  ['jobs', 'pool-0 erase of 30 drives'], ['events', /1,?0\d\d events/],
+] as const
+
 test('an appliance of its size is shown whole, with no more drawn at a time than is looked at', async ({ open, daemon }) => {
   daemon.run('volume', 'create', 'tank/like', '--size', '64MiB')
   const page = await open('admin', '#/settings')
@@ -45,4 +52,24 @@ test('an appliance of its size is shown whole, with no more drawn at a time than
   expect(wrong).toEqual([])
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   daemon.run('volume', 'delete', 'tank/like', '--yes')
+})
+
+test.describe('in the dark, on a phone', () => {
+  test.use({ viewport: { width: 360, height: 800 }, colorScheme: 'dark' })
+
+  test('an appliance of its size, part of which is ill, has no violation that axe finds, and is not too wide', async ({ open, daemon }) => {
+    daemon.run('volume', 'create', 'tank/like', '--size', '64MiB')
+    const page = await open('admin', '#/settings')
+    await atSize(page, (path) => daemon.json(path))
+    await page.reload()
+    const wrong: string[] = []
+    for (const [at, shown] of ILL) {
+      await page.goto(`${daemon.url}/#/${at}`)
+      await expect(page.getByRole('main')).toContainText(shown)
+      wrong.push(...(await wrongWith(page, at)))
+    }
+    expect(wrong).toEqual([])
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    daemon.run('volume', 'delete', 'tank/like', '--yes')
+  })
 })

@@ -1,9 +1,20 @@
 // What the tests have in common: a daemon, a page that is signed in, and a watch over what a page
 // must never do.
-import { test as base, expect, type Page } from '@playwright/test'
+import { test as base, expect, type Browser, type Page } from '@playwright/test'
 import { Daemon, type Role } from './daemon'
 
 export { expect, type Page }
+
+/** A page of a daemon of its own, signed in. Whoever asks for it closes its context. */
+export async function ownPage(browser: Browser, own: Daemon, role: Role): Promise<Page> {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true })
+  const page = await context.newPage()
+  await page.goto(own.url)
+  await page.getByLabel('Token').fill(own.tokens[role])
+  await page.keyboard.press('Enter')
+  await expect(page.locator('[data-readout="Health"]')).toContainText('Healthy')
+  return page
+}
 
 interface Fixtures {
   /** Opens the dashboard, signed in with that role. */

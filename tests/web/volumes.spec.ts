@@ -1,3 +1,4 @@
+import { wrongWith } from './axe'
 import { expect, test } from './test'
 
 const HOST = 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555'
@@ -69,4 +70,82 @@ test('what the daemon refuses is said, with the way out, and nothing is lost', a
   await expect(create.getByRole('alert')).toContainText('taken')
   await expect(create.getByLabel('Size')).toHaveValue('1GiB')
   daemon.run('volume', 'delete', 'tank/taken', '--yes')
+})
+
+test('a host is denied, every host is let in once that is confirmed, and only named ones again', async ({ open, daemon }) => {
+  daemon.run('volume', 'create', 'tank/seen-by', '--size', '64MiB', '--allow', HOST)
+  const page = await open('operator', '#/volumes/tank/seen-by')
+  const said = (text: string) => expect(page.getByRole('status').filter({ hasText: text })).toBeVisible()
+  const access = async () => (await daemon.json('/volumes/tank/seen-by')).access
+  const seen = page.getByRole('region', { name: 'Who may see it' })
+
+  await page.getByLabel('Allow hosts').fill('any')
+  await page.getByRole('button', { name: 'Allow', exact: true }).click()
+  const ask = page.getByRole('dialog', { name: 'Allow hosts?' })
+  await expect(ask).toContainText(HOST)
+  // Nothing has to be written: whoever only presses Enter changes nothing.
+  await expect(ask.getByRole('button', { name: 'Cancel' })).toBeFocused()
+  expect(await wrongWith(page, 'a question without a name to write')).toEqual([])
+  await page.keyboard.press('Enter')
+  await expect(ask).toBeHidden()
+  expect(await access()).toEqual({ allow_any: false, hosts: [HOST] })
+  await page.getByRole('button', { name: 'Allow', exact: true }).click()
+  await ask.getByRole('button', { name: 'Allow hosts' }).click()
+  await expect(seen).toContainText('Every host.')
+  expect(await access()).toEqual({ allow_any: true, hosts: [] })
+
+  await seen.getByRole('button', { name: 'Only named hosts' }).click()
+  await said('Only named hosts see tank/seen-by.')
+  await expect(seen).toContainText('Nobody yet.')
+  await page.getByLabel('Allow hosts').fill(HOST)
+  await page.getByRole('button', { name: 'Allow', exact: true }).click()
+  await seen.getByRole('button', { name: `Deny ${HOST}` }).click()
+  await said(`${HOST} no longer sees tank/seen-by.`)
+  await expect(seen).toContainText('Nobody yet.')
+  expect(await access()).toEqual({ allow_any: false, hosts: [] })
+  daemon.run('volume', 'delete', 'tank/seen-by', '--yes')
+})
+
+test('the settings of a volume are changed, and its page goes with its name', async ({ open, daemon }) => {
+  daemon.run('volume', 'create', 'tank/first', '--size', '64MiB')
+  const page = await open('operator', '#/volumes/tank/first')
+  const settings = page.getByRole('region', { name: 'Settings' })
+  const change = settings.getByRole('button', { name: 'Change' })
+  await expect(change).toBeDisabled()
+  await settings.getByLabel('Compression from now on').selectOption('lz4')
+  await settings.getByLabel('Write protected').check()
+  await change.click()
+  await expect(page.getByRole('status').filter({ hasText: 'tank/first is changed.' })).toBeVisible()
+  await expect(change).toBeDisabled()
+  await expect(page.getByRole('main')).toContainText('write protected')
+  expect(await daemon.json('/volumes/tank/first')).toMatchObject({ compression: 'lz4', write_protected: true })
+
+  await settings.getByLabel('Name').fill('second')
+  await settings.getByLabel('Write protected').uncheck()
+  await change.click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('tank/second')
+  await expect(page).toHaveURL(/#\/volumes\/tank\/second$/)
+  expect(await daemon.json('/volumes/tank/second')).toMatchObject({ compression: 'lz4', write_protected: false })
+  expect((await daemon.ask('/api/v1/volumes/tank/first', { role: 'admin' })).status).toBe(404)
+  daemon.run('volume', 'delete', 'tank/second', '--yes')
+})
+
+test('the command that connects is copied, or selected where there is no clipboard', async ({ open, daemon, context }) => {
+  daemon.run('volume', 'create', 'tank/copied', '--size', '64MiB')
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: daemon.url })
+  const page = await open('viewer', '#/volumes/tank/copied')
+  const said = (text: string) => expect(page.getByRole('status').filter({ hasText: text })).toBeVisible()
+  const label = 'Connect to this appliance alone'
+  const copy = page.getByRole('button', { name: `Copy: ${label}` })
+  const command = await page.getByRole('group', { name: label }).innerText()
+  expect(command).toMatch(/^nvme connect -t tcp -a 127\.0\.0\.1 -s \d+ -n nqn\./)
+  await copy.click()
+  await said(`${label} is copied.`)
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(command)
+
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+  await copy.click()
+  await said(`${label} is selected: copy it with the keyboard.`)
+  expect(await page.evaluate(() => getSelection()?.toString())).toBe(command)
+  daemon.run('volume', 'delete', 'tank/copied', '--yes')
 })
