@@ -26,7 +26,7 @@ check: export RUSTDOCFLAGS = -D warnings
 simulate mutants: export MIMALLOC_PURGE_DELAY = -1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test test-all package package-test api-test metrics-test book book-test pages web web-check web-types web-test mutants bench clean
+.PHONY: help setup cargo build run test check unit-test loop fuzz program simulate linux-test test-all package package-twice package-test api-test metrics-test book book-test pages web web-check web-types web-test mutants bench clean
 
 help: ## this list
 	@echo "Ashlar: make TARGET"
@@ -58,11 +58,12 @@ test: setup ## what holds a change back: check, all tests, fuzzing, simulation, 
 	@echo "All tests have passed."
 
 # These need what `test` does not: Python packages, Prometheus, Node with a Chromium, a clean Debian.
-test-all: ## test, and then api-test, metrics-test, web-test and package-test
+test-all: ## test, and then api-test, metrics-test, web-test, package-twice and package-test
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory api-test
 	@$(MAKE) --no-print-directory metrics-test
 	@$(MAKE) --no-print-directory web-test
+	@$(MAKE) --no-print-directory package-twice
 	@$(MAKE) --no-print-directory package-test
 	@echo "All tests have passed, and those that need other programs."
 
@@ -100,6 +101,11 @@ linux-test: program ## the Linux kernel's NVMe/TCP client, in QEMU, against the 
 
 package: cargo ## a Debian package and an archive with an installer, in target/package
 	scripts/package
+
+# Of what is committed, by one program: to build that twice takes half an hour.
+package-twice: program ## the package of one program, made in two clones of the commit: the same bytes
+	@scripts/setup package
+	scripts/package --twice --binary $(BUILT)/$(TEST_PROFILE)/ashlar
 
 package-test: program ## the package in a clean Debian with systemd, in QEMU: install, upgrade, purge
 	@scripts/setup package
