@@ -8,9 +8,15 @@ const VARIABLE: &str = "ASHLAR_COMMIT";
 
 fn main() {
     println!("cargo::rerun-if-env-changed={VARIABLE}");
-    let given = std::env::var(VARIABLE).ok().filter(|commit| !commit.is_empty());
-    let commit = given.or_else(|| if is_release() { of_git() } else { None });
-    println!("cargo::rustc-env=ASHLAR_BUILT_FROM={}", commit.as_deref().unwrap_or("unknown"));
+    let of_release = || if is_release() { of_git() } else { None };
+    let commit = built_from(std::env::var(VARIABLE).ok(), of_release);
+    println!("cargo::rustc-env=ASHLAR_BUILT_FROM={commit}");
+}
+
+/// What was `given`, or else what git says, or else that nobody knows.
+pub fn built_from(given: Option<String>, git: impl FnOnce() -> Option<String>) -> String {
+    let given = given.filter(|commit| !commit.is_empty());
+    given.or_else(git).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Programs that are built to be tested need no commit, and so are not built anew for each.

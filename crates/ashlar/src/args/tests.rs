@@ -2,6 +2,10 @@ use clap::{Command as Verb, CommandFactory};
 
 use super::*;
 
+#[path = "../../build.rs"]
+#[expect(dead_code, clippy::print_stdout, reason = "its main is a program for cargo")]
+mod build_script;
+
 /// What a terminal of the usual width has room for: clap breaks longer lines, of examples as well.
 const COLUMNS: usize = 80;
 
@@ -19,6 +23,21 @@ fn no_line_of_an_example_is_broken() {
         let long = help.lines().find(|line| line.chars().count() > COLUMNS);
         assert_eq!(long, None, "{verb}");
     }
+}
+
+#[test]
+fn the_version_has_the_commit_that_was_given_or_that_git_knows() {
+    let built_from = |given: &str, git: Option<&str>| {
+        build_script::built_from(Some(given.to_owned()), || git.map(str::to_owned))
+    };
+    let (given, git) = ("0123abcd 2026-01-31", "4567ef01 2026-02-28");
+    assert_eq!(built_from(given, Some(git)), given);
+    assert_eq!(built_from("", Some(git)), git);
+    assert_eq!(build_script::built_from(None, || None), "unknown");
+    // What the build has given, the program says.
+    let said = Arguments::command().render_version();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(said.trim(), format!("ashlar {version} ({})", env!("ASHLAR_BUILT_FROM")));
 }
 
 #[test]
