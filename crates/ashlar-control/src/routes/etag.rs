@@ -11,7 +11,7 @@ use blake3::Hasher;
 use serde::Serialize;
 
 use crate::error::ApiError;
-use crate::types::{Pool, QosPolicy, Volume, VolumeQos};
+use crate::types::{Pool, PoolDrive, QosPolicy, Volume, VolumeQos};
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +28,17 @@ pub(super) fn tagged_policy(policy: QosPolicy) -> WithTag<QosPolicy> {
     ([(ETAG, ETag::of_policy(&policy).header())], Json(policy))
 }
 
+/// What people may have decided of a drive: whether it is used, is to leave, or is given up. How
+/// far the pool is with what lived on it is what goes on.
+fn standing(drive: &PoolDrive) -> &'static str {
+    let is = |state: &str| drive.states.iter().any(|it| it == state);
+    match () {
+        () if is("online") => "used",
+        () if is("evacuating") => "leaving",
+        () => "lost",
+    }
+}
+
 /// The tag of one version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ETag(String);
@@ -37,7 +48,7 @@ impl ETag {
     pub fn of_pool(pool: &Pool, policies: &[QosPolicy]) -> Self {
         let formatted_bytes = pool.of_space(|space| space.formatted_bytes);
         let spares: Vec<&str> = pool.spares.iter().map(|spare| &*spare.spec).collect();
-        let drives: Vec<&str> = pool.drives.iter().map(|drive| &*drive.uuid).collect();
+        let drives: Vec<_> = pool.drives.iter().map(|it| (&*it.uuid, standing(it))).collect();
         let is_default = |it: &&QosPolicy| it.pool == pool.name && it.default;
         let default = policies.iter().find(is_default).map(|it| &*it.name);
         let chosen = (pool.settings, formatted_bytes, default);

@@ -1,6 +1,7 @@
 //! The real binary, as operators and hosts find it: one program, because linking takes long.
 
 mod access;
+mod alerts;
 mod api;
 mod capacity;
 mod changes;

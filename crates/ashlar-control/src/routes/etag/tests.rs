@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{Access, PoolSettings, PoolSpace, VolumeQos};
+use crate::types::{Access, PoolDrive, PoolSettings, PoolSpace, VolumeQos};
 
 fn volume() -> Volume {
     Volume { uuid: "u".to_owned(), name: "v0".to_owned(), size_bytes: 4096, ..Volume::default() }
@@ -38,6 +38,19 @@ fn a_pool_is_another_version_with_another_setting_and_not_with_other_figures() {
     let gold = QosPolicy { name: "gold".to_owned(), pool: pool().name, ..QosPolicy::default() };
     assert_eq!(ETag::of_pool(&pool(), std::slice::from_ref(&gold)), tag);
     assert_ne!(ETag::of_pool(&pool(), &[QosPolicy { default: true, ..gold }]), tag);
+}
+
+#[test]
+fn a_pool_is_another_version_once_a_drive_is_given_up_or_to_leave_and_not_with_its_rebuild() {
+    let with = |states: &[&str]| {
+        let states = states.iter().map(ToString::to_string).collect();
+        let drive = PoolDrive { uuid: "d".to_owned(), states, ..PoolDrive::default() };
+        ETag::of_pool(&Pool { drives: vec![drive], ..Pool::default() }, &[])
+    };
+    let (used, leaving, lost) = (with(&["online"]), with(&["evacuating"]), with(&["failed"]));
+    assert!(used != leaving && leaving != lost && lost != used);
+    assert_eq!(with(&["online", "slow", "sparse"]), used);
+    assert_eq!(with(&["released"]), lost);
 }
 
 #[test]
