@@ -3,9 +3,10 @@
 
 use axum::body::Bytes;
 use axum::response::Response;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::access::Caller;
+use crate::access::{Caller, Role};
 use crate::error::{ErrorCode, Problem};
 use crate::events::EventKind;
 use crate::operation::Operation;
@@ -34,6 +35,20 @@ const REFUSED: &str = "refused";
 const ASKED: &str = "asked";
 /// What may come of a change.
 pub const RESULTS: [&str; 4] = [DONE, FAILED, REFUSED, ASKED];
+
+/// What the audit log calls it when a signal has the daemon read its configuration again: no client
+/// asks for that by the API.
+pub const RELOAD: &str = "reload_configuration";
+const RELOAD_CALLER: &str = "signal SIGHUP";
+
+/// What a daemon has taken of its configuration when it has read that again: keys, by their names.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Reloaded {
+    /// They hold now.
+    pub taken: Vec<&'static str>,
+    /// They have changed, and hold from the next start on.
+    pub next_start: Vec<&'static str>,
+}
 
 /// What a request of that operation asks for, of which nothing has come yet.
 pub fn deed(operation: &Operation, params: &[(&str, &str)], body: &Bytes, caller: &Caller) -> Deed {
@@ -86,6 +101,27 @@ fn brought(operation: &Operation, asked: &Value, body: &Bytes) -> String {
 }
 
 impl Deed {
+    /// That a signal has had the configuration read again. The kernel does not say who has sent it:
+    /// root or the daemon's own user, who may do everything.
+    pub(crate) fn of_reload(came: Option<&Reloaded>) -> Self {
+        let (result, problem) = match came {
+            Some(_) => (DONE, None),
+            // Why is for the log alone: it repeats lines of the file, in which secrets may be.
+            None => (REFUSED, Some("it cannot be read, and stays as it was: see the daemon's log")),
+        };
+        let request = came.map(|it| serde_json::to_string(it).expect("it is plain data"));
+        Deed {
+            caller: RELOAD_CALLER.to_owned(),
+            role: Role::Admin,
+            operation: RELOAD.to_owned(),
+            command: "configuration reload".to_owned(),
+            request: request.unwrap_or_default(),
+            result: result.to_owned(),
+            problem: problem.map(str::to_owned),
+            ..Deed::default()
+        }
+    }
+
     /// Whether a pool is open by it that may not have been known before.
     pub(crate) fn opens_pool(&self) -> bool {
         matches!(self.operation.as_str(), "create_pool" | "import_pool")

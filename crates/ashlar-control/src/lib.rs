@@ -35,6 +35,7 @@ mod watch;
 
 pub use access::{Accounts, Role, Shown, Vault, VaultError};
 pub use audit::AuditLog;
+pub use changes::Reloaded;
 pub use consent::{CONFIRM, Consent};
 pub use error::{ApiError, ErrorCode, ErrorMeaning, PROBLEM_JSON, Problem};
 pub use events::{

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 use crate::audit::AuditLog;
+use crate::changes::Reloaded;
 use crate::events::{EventKind, EventLog};
 use crate::log::Keeping;
 use crate::node_api::{Look, NodeApi, SharedHostNqn, Warning};
@@ -298,6 +299,14 @@ impl Watcher {
         } else {
             self.tell_refused(caller, deed);
         }
+    }
+
+    /// Writes down that a signal has had the configuration read again, and what came of it, which
+    /// is nothing where it could not be read. It is on disk then as a change is.
+    pub async fn tell_reload(&self, came: Option<&Reloaded>) {
+        let deed = Deed::of_reload(came);
+        let caller = deed.caller.clone();
+        self.tell_change(&caller, deed).await;
     }
 
     /// Writes down what was not done, unless there is too much of that: it is counted.

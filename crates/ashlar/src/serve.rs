@@ -201,12 +201,12 @@ async fn serve_until_end(
             Order::Reload => {
                 notify::reloading();
                 let taken = read_again().and_then(|now| reload::take(&mut config, &now, log));
-                if let Err(error) = taken {
+                let taken = taken.inspect_err(|error| {
                     tracing::error!(
                         "the configuration cannot be read again, and stays as it was: {error:#}"
                     );
-                }
-                running.front.reload();
+                });
+                running.front.reload(taken.as_ref().ok()).await;
                 notify::ready();
             }
         }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Answer, operations};
 use crate::access::Role;
-use crate::changes::RESULTS;
+use crate::changes::{RELOAD, RESULTS};
 use crate::error::{ApiError, ErrorCode};
 use crate::log::query::{self as log, Span, limited};
 use crate::log::{Reader, Wanted};
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Only entries with a greater number, the first ones of them; without it the last ones.",
         )
         .query::<String>("pool", "Only changes of this pool, by its name or UUID; also those under a name that it had before.")
-        .query::<String>("operation", "Only this operation, by its identifier in this document.")
+        .query::<String>("operation", "Only this operation, by its identifier in this document, or `reload_configuration`.")
         .query::<String>("result", "Only those that were `done`, `failed`, `refused` or `asked`.");
     vec![
         limited(Span::described(audit))
@@ -51,6 +51,7 @@ struct AuditQuery {
 impl AuditQuery {
     fn wanted(self, watcher: &Watcher) -> Result<Wanted<AuditEntry>, ApiError> {
         if let Some(operation) = &self.operation
+            && operation != RELOAD
             && !operations().iter().any(|known| known.id == *operation && known.is_change())
         {
             return Err(log::invalid(format!("there is no change '{operation}' in this document")));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ashlar_control::{EventKind, Watcher};
+use ashlar_control::{EventKind, Reloaded, Watcher};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -62,9 +62,11 @@ impl Front {
         Ok(Front { logs, watcher, watching, receivers, telling, reload, stop_api, api })
     }
 
-    /// Has files read again that are read at the start.
-    pub fn reload(&self) {
+    /// Has files read again that are read at the start, and writes down that a signal has asked for
+    /// it: `taken` of the configuration, which is nothing where it could not be read.
+    pub async fn reload(&self, taken: Option<&Reloaded>) {
         self.reload.notify_one();
+        self.watcher.tell_reload(taken).await;
     }
 
     /// Nothing new is begun, for the daemon is about to end.

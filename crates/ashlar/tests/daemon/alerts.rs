@@ -58,7 +58,7 @@ fn what_is_lost_stays_an_alert_after_the_rebuild_and_each_way_out_is_one() {
     place.wait_until("it takes no writes", |_| codes().contains(&"read-only".to_owned()));
     let said = place.ok(&["status", "-x"]);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("`ashlar drive return tank/DRIVE`"), "{said}");
+    assert!(said.contains("`ashlar drive return tank/drive-2`"), "{said}");
     place.ok(&["drive", "return", "tank/drive-2"]);
     place.ok(&["drive", "return", "tank/drive-1"]);
     place.ok(&["pool", "rebuild", "tank", "--wait"]);

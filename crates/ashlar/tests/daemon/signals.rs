@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::support::{Daemon, Place};
 
@@ -138,6 +139,30 @@ fn a_configuration_that_is_wrong_when_it_is_read_again_changes_nothing() {
     log_says(&place, "cannot read the configuration");
     reload(&place, &mut daemon, "log = 'info'");
     log_says(&place, "the configuration is as it was");
+    daemon.terminate();
+}
+
+#[test]
+fn a_configuration_that_is_read_again_is_in_the_audit_log_with_what_came_of_it() {
+    let place = Place::new();
+    let mut daemon = place.spawn(logging_to(&place, "log = 'info'"));
+    daemon.wait_for("READY=1");
+    reload(&place, &mut daemon, "log = 'debug'\nspin_us = 7\n");
+    // A line that is wrong may be one with a secret.
+    reload(&place, &mut daemon, "secret = 'swordfish");
+    reload(&place, &mut daemon, "log = 'debug'\nspin_us = 7\n");
+    let answer = place.get("/api/v1/audit?operation=reload_configuration");
+    let (_, entries) = answer.split_once("\r\n\r\n").expect("a body");
+    let entries: Vec<Value> = serde_json::from_str(entries).expect("a list");
+    let results: Vec<_> = entries.iter().map(|it| it["result"].as_str().expect("it")).collect();
+    assert_eq!(results, ["done", "refused", "done"], "{entries:?}");
+    assert!(entries.iter().all(|it| it["caller"] == "signal SIGHUP" && it["role"] == "admin"));
+    assert_eq!(entries[0]["request"], r#"{"taken":["log"],"next_start":["spin_us"]}"#);
+    assert_eq!(entries[2]["request"], r#"{"taken":[],"next_start":["spin_us"]}"#);
+    let told = place.json(&["events", "--kind", "change"]);
+    assert_eq!(told[1]["severity"], "warning", "{told}");
+    let everywhere = format!("{entries:?} {told}");
+    assert!(everywhere.contains("see the daemon's log") && !everywhere.contains("swordfish"));
     daemon.terminate();
 }
 
