@@ -44,7 +44,8 @@ pub struct StepCounters {
     pub operations: u64,
     /// From begin to end, all together.
     pub latency: Duration,
-    /// For how long it was busy: of compress, parity and map the reactor's time, without waiting.
+    /// For how long it was busy: of compress, parity and map the reactor's time by the clock,
+    /// without what it waits for in other turns.
     pub busy: Duration,
 }
 
