@@ -76,7 +76,7 @@ test('a drive that was given up is taken back', async ({ browser, daemon }) => {
   own.run('drive', 'fail', 'tank/drive-2', '--yes')
   await expect.poll(() => files(own, 'released')).toEqual(['2.img'])
   await page.getByRole('button', { name: 'Take it back' }).click()
-  await said(page, 'tank/drive-2 is back.')
+  await said(page, 'The drive is back in tank.')
   expect(await files(own, 'online')).toEqual(['0.img', '1.img', '2.img', '3.img', '4.img'])
   await page.getByRole('link', { name: 'Overview' }).click()
   await expect(page.getByRole('region', { name: 'tank', exact: true })).not.toContainText('reduced')

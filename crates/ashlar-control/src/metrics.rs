@@ -3,8 +3,8 @@
 //! 1. It is made of what the API answers anyway, at the moment somebody asks: between two scrapes
 //!    it costs nothing, and nothing of it is on the way of data.
 //! 2. How many series there are is bounded by what an operator has made: pools, volumes, drives,
-//!    threads, receivers of events; by the words for what is not well; and by the hosts that are
-//!    connected, and 64 that were. Nothing that a host may choose makes more.
+//!    threads, receivers of events, hosts in access lists; by the words for what is not well; and
+//!    by [`hosts::OTHERS_MAX`] other hosts. Nothing that a host may choose makes more.
 //! 3. A name that has been given out does not change. Names and units are as Prometheus asks for
 //!    them: base units, `_total` for what only grows.
 //!

@@ -1,5 +1,6 @@
 //! The daemon, its threads and its reactors.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use prometheus_client::encoding::DescriptorEncoder;

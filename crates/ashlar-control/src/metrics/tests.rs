@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::types::{
-    Alert, CommandCounts, HostFigures, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool,
+    Access, Alert, CommandCounts, HostFigures, IoCounts, IoStatDrive, IoStatVolume, JobKind, Pool,
     PoolCounters, PoolDrive, PoolJobs, PoolSpace, PoolSteps, Progress, ReactorFigures, Receiver,
     Severity, StepCounts, ThreadFigures, Volume,
 };
@@ -50,6 +50,7 @@ fn snapshot() -> Snapshot {
         name: "v0".to_owned(),
         pool: "tank".to_owned(),
         size_bytes: 4096,
+        access: Access { hosts: vec!["nqn.2014-08.org.example:a".to_owned()], allow_any: false },
         ..Volume::default()
     };
     let active = IoStatVolume {
@@ -159,6 +160,36 @@ fn a_scrape_has_every_figure_with_its_labels() {
     }
     assert!(text.contains(r#"model="a \"quoted\" model""#), "{text}");
     assert!(text.ends_with("# EOF\n"));
+}
+
+/// 600 connects with names that nobody knows made 1,200 series.
+#[test]
+fn hosts_that_call_themselves_by_names_without_an_end_are_told_as_one() {
+    let host = |name: &str, second: usize| Host {
+        nqn: format!("nqn.2014-08.org.example:{name}"),
+        kind: "io".to_owned(),
+        io_queues: 2,
+        connected_at: format!("2026-01-01T00:00:{second:02}Z"),
+        ..Host::default()
+    };
+    let figures = |host: &Host| HostFigures { nqn: host.nqn.clone(), ..HostFigures::default() };
+    let mut snapshot = snapshot();
+    let of_list = host("a", 59);
+    let invented: Vec<_> = (0..600).map(|it| host(&format!("{it:03}"), it / 20)).collect();
+    snapshot.host_figures = invented.iter().chain([&of_list]).map(figures).collect();
+    snapshot.hosts = invented.into_iter().chain([of_list]).collect();
+    let text = snapshot.text();
+    let series = |name: &str| text.lines().filter(|it| it.starts_with(name)).count();
+    assert_eq!(series("ashlar_host_controllers{"), 1 + hosts::OTHERS_MAX + 1);
+    assert_eq!(series("ashlar_host_operations_total{"), 3 * (1 + hosts::OTHERS_MAX));
+    for line in [
+        r#"ashlar_host_controllers{host="nqn.2014-08.org.example:a"} 1"#,
+        r#"ashlar_host_controllers{host="nqn.2014-08.org.example:000"} 1"#,
+        r#"ashlar_host_controllers{host="other"} 536"#,
+        r#"ashlar_host_io_queues{host="other"} 1072"#,
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+    }
 }
 
 /// A rule that warns of whatever else there is leaves out by its code what has a rule of its own.
