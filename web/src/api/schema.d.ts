@@ -318,11 +318,14 @@ export interface components {
              *     entry is of an earlier release.
              */
             pool_uuid?: string | null;
-            /** @description Why it was refused, for people. */
+            /** @description Why it failed or was refused, for people. */
             problem?: string | null;
             /** @description What the request has brought, cut at 4KiB, or at 256 bytes where it was not done. */
             request: string;
-            /** @description What came of it: `done`, `refused`, or `asked` (the client was asked for confirmation). */
+            /**
+             * @description What came of it: `done`, `failed` (it may be done in part), `refused`, or `asked` (the
+             *     client was asked for confirmation).
+             */
             result: string;
             /** @description What they may do. */
             role: components["schemas"]["Role"];
@@ -643,7 +646,7 @@ export interface components {
             reason?: string | null;
             /** @description The receiver of events, by its name, that the event is about. */
             receiver?: string | null;
-            /** @description What came of it: `done` or `refused`. */
+            /** @description What came of it: `done`, `failed` (it may be done in part) or `refused`. */
             result?: string | null;
             /** @description How bad it is. */
             severity: components["schemas"]["Severity"];
@@ -1524,8 +1527,8 @@ export interface components {
              */
             batch: components["schemas"]["StepCounts"];
             /**
-             * @description Compressing what hosts write, by the command. Decompressing is not in it, nor what background
-             *     jobs compress.
+             * @description Compressing what hosts write, by the command. Decompressing is not in it, nor what
+             *     background jobs compress.
              */
             compress: components["schemas"]["StepCounts"];
             /**
@@ -1867,7 +1870,10 @@ export interface components {
              */
             formatted_bytes?: number | null;
         };
-        /** @description Limits to be set. 0 is no limit; what is left out stays, or is none of a new policy. */
+        /**
+         * @description Limits to be set. Null, as a policy shows it, or 0 is no limit; what is left out stays, or is none
+         *     of a new policy.
+         */
         SetLimits: {
             /**
              * Format: double
