@@ -22,7 +22,7 @@ use crate::types::{ChangePolicy, ChooseDefaultPolicy, CreatePolicy, Pool, QosPol
 const THE_POLICY: &str = "The policy as it is now.";
 
 pub(super) fn routes() -> Vec<Route> {
-    looked_at().into_iter().chain(changed()).collect()
+    looked_at().into_iter().chain(changed()).chain(chosen()).collect()
 }
 
 fn looked_at() -> [Route; 2] {
@@ -39,7 +39,7 @@ fn looked_at() -> [Route; 2] {
     ]
 }
 
-fn changed() -> [Route; 5] {
+fn changed() -> [Route; 3] {
     [
         Route::post("/pools/{pool}/qos", "create_policy", create)
             .changes(Role::Operator, "qos create")
@@ -63,6 +63,11 @@ fn changed() -> [Route; 5] {
             .text("Deletes a policy that no volume names, and that is not the default of its pool.")
             .fails(OPEN_POOL)
             .fails(&[NoSuchPolicy, PolicyInUse]),
+    ]
+}
+
+fn chosen() -> [Route; 2] {
+    [
         Route::post("/pools/{pool}/qos-default", "choose_default_policy", choose_default)
             .changes(Role::Operator, "qos default")
             .text("Says which policy counts for volumes of the pool of which nothing is said. They are held to it at once.")

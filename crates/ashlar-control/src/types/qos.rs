@@ -29,8 +29,8 @@ pub struct QosLimits {
     pub burst_seconds: f64,
 }
 
-/// Limits to be set. Null, as a policy shows it, or 0 is no limit; what is left out stays, or is none
-/// of a new policy.
+/// Limits to be set. Null, as a policy shows it, or 0 is no limit; what is left out stays, or is
+/// none of a new policy.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetLimits {

@@ -38,9 +38,9 @@ fn cost(units: u64, per_second: u64) -> u64 {
 }
 
 impl Rate {
-    /// Changes it. What was saved up before is all that may come at once after it, as far as the new
-    /// burst goes, and without a limit nothing is saved up: a change gives nobody a burst. Nor does
-    /// anybody wait at the new rate for what was taken at an old one.
+    /// Changes it. What was saved up before is all that may come at once after it, as far as the
+    /// new burst goes, and without a limit nothing is saved up: a change gives nobody a burst. Nor
+    /// does anybody wait at the new rate for what was taken at an old one.
     pub(super) fn set(&self, limit: Option<NonZeroU64>, burst: Duration, now: Nanos) {
         let burst_nanos = u64::try_from(burst.as_nanos()).unwrap_or(u64::MAX);
         let burst_ticks = burst_nanos.saturating_mul(TICKS_PER_NANO);

@@ -7,6 +7,7 @@ mod formatting;
 mod new_drives;
 mod node;
 mod occurrences;
+mod one_change;
 mod rejoin;
 mod slow_drive;
 mod stopped;
