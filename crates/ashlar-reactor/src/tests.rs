@@ -328,3 +328,14 @@ fn a_turn_begins_after_what_came_before_it_and_before_what_it_does() {
     })
     .unwrap();
 }
+
+#[test]
+fn tasks_are_counted_until_they_end_and_ready_until_they_have_their_turn() {
+    run_here(async {
+        let before = stats().tasks;
+        let task = spawn_joined(yield_now());
+        assert_eq!((stats().tasks - before, stats().ready_tasks), (1, 1));
+        task.await;
+        assert_eq!((stats().tasks, stats().ready_tasks), (before, 0));
+    });
+}
