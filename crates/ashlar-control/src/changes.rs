@@ -147,8 +147,9 @@ impl Deed {
         let result = match code.as_deref() {
             _ if response.status().is_success() => DONE,
             Some(code) if code == ErrorCode::ConfirmationNeeded.word() => ASKED,
-            // Errors of the daemon, its pools and drives may come when some of it was done.
-            _ if response.status().is_server_error() => FAILED,
+            _ if refusal.and_then(Problem::known_code).is_none_or(ErrorCode::may_come_midway) => {
+                FAILED
+            }
             _ => REFUSED,
         };
         let problem = match refusal {

@@ -11,8 +11,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 
-pub(crate) use bounded::Known;
-
 use crate::access::{Accounts, Attempts, Buckets};
 use crate::dashboard;
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON};

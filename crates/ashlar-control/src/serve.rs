@@ -28,10 +28,10 @@ use tokio::time::{sleep, timeout};
 use crate::access::{Buckets, Entrance};
 use crate::error::{ApiError, ErrorCode, PROBLEM_JSON, Problem};
 use crate::listen::{Renewable, Socket};
-use crate::routes::Known;
 use crate::secure::Identity;
 use deadline::Deadline;
-use places::{Guest, NetworkPlaces, SocketPlaces};
+pub(crate) use places::Guest;
+use places::{NetworkPlaces, SocketPlaces};
 
 mod deadline;
 mod places;
@@ -173,15 +173,8 @@ impl Connections {
         let router = TowerToHyperService::new(self.router.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(entrance);
-            let (answer, guest) = (router.call(request), guest.clone());
-            async move {
-                let answer = answer.await;
-                if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<Known>().is_some())
-                {
-                    guest.is_known_now();
-                }
-                answer
-            }
+            request.extensions_mut().insert(guest.clone());
+            router.call(request)
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -258,14 +251,13 @@ async fn of_listener(
     connections: Arc<Connections>,
 ) {
     loop {
-        let place = places.next().await;
         match listener.accept().await {
             Ok((_, address)) if !connections.arrivals.take(address.ip(), Instant::now()) => {
                 tracing::debug!(%address, "it comes more often than one may");
             }
             Ok((stream, address)) => {
-                let Some(place) = places.give(place, address.ip()) else {
-                    tracing::debug!(%address, "it has as many connections as one may have");
+                let Some(place) = places.take(address.ip()).await else {
+                    tracing::debug!(%address, "there are as many connections as there may be");
                     continue;
                 };
                 let entrance = Entrance::Network(address);
@@ -274,7 +266,7 @@ async fn of_listener(
                     let guest = place.guest.clone();
                     tokio::select! {
                         () = of_client(stream, &identity, entrance, connections, guest) => {}
-                        () = place.guest.is_to_leave() => {
+                        () = place.guest.told_to_leave() => {
                             tracing::debug!(%address, "its place was needed, and it has shown nothing");
                         }
                     }

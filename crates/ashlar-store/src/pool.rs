@@ -153,7 +153,7 @@ impl<W: World> Pool<W> {
         self.counters.set(counters);
     }
 
-    /// Does work of a step that waits for nothing, and counts what it took. Never within a borrow.
+    /// Does work of a step that waits for nothing, and counts what it took.
     pub fn timed_step<T>(
         &self,
         step: impl FnOnce(&mut Steps) -> &mut StepCounters,

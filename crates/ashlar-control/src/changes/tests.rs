@@ -90,8 +90,14 @@ fn what_may_be_done_in_part_has_failed_and_was_not_refused() {
     assert_eq!((failed.result.as_str(), failed.may_be_done()), ("failed", true));
     assert_eq!(failed.request, request, "all that was asked for is kept");
     assert_eq!(failed.happening().expect("it is told").severity, Severity::Warning);
-    let refused = answered(ErrorCode::VolumeExists);
-    assert_eq!((refused.result.as_str(), refused.may_be_done()), ("refused", false));
+    for code in [ErrorCode::VolumeExists, ErrorCode::PoolUnavailable, ErrorCode::PoolReadOnly] {
+        let refused = answered(code);
+        assert_eq!(
+            (refused.result.as_str(), refused.may_be_done()),
+            ("refused", false),
+            "{code:?}"
+        );
+    }
 }
 
 #[test]

@@ -267,6 +267,16 @@ impl ErrorCode {
         Self::ALL.iter().copied().find(|code| code.word() == word)
     }
 
+    /// Whether some of a change may be done that ends with it: the daemon, a pool or a drive has
+    /// failed on the way. All others are said before anything is done.
+    pub(crate) fn may_come_midway(self) -> bool {
+        use ErrorCode::{DriveHangs, Internal, PoolFailed, PoolStopped, StateNotWritten, Stopping};
+        matches!(
+            self,
+            DriveHangs | Internal | PoolFailed | PoolStopped | StateNotWritten | Stopping
+        )
+    }
+
     /// Where the API says what it means.
     pub(super) fn address(self) -> String {
         format!("{API_ROOT}/errors/{}", self.word())

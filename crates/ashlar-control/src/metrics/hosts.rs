@@ -14,7 +14,7 @@ const CONTROLLERS: Family = Family::gauge(
     "ashlar_host_controllers",
     In::Nothing,
     &["host"],
-    "Controllers that a host has connected, by its NQN; `other`: hosts beyond 64 that no access list \
+    "Controllers that a host has connected for I/O, by its NQN; `other`: hosts beyond 64 that no access list \
      names.",
 );
 const QUEUES: Family = Family::gauge(
@@ -42,12 +42,16 @@ pub(super) const OTHERS_MAX: usize = 64;
 /// What all beyond that are called: no NQN.
 const OTHER: &str = "other";
 
+/// The controllers for I/O: others ask what there is, and go.
+fn io(of: &Snapshot) -> impl Iterator<Item = &Host> {
+    of.hosts.iter().filter(|host| host.kind == "io")
+}
+
 /// The hosts that are told apart.
 fn named(of: &Snapshot) -> BTreeSet<&str> {
     let lists = of.status.volumes.iter().flat_map(|volume| &volume.access.hosts);
     let mut named: BTreeSet<&str> = lists.map(String::as_str).collect();
-    let io = of.hosts.iter().filter(|host| host.kind == "io");
-    let mut others: Vec<&Host> = io.filter(|host| !named.contains(&*host.nqn)).collect();
+    let mut others: Vec<&Host> = io(of).filter(|host| !named.contains(&*host.nqn)).collect();
     others.sort_by_key(|host| (&host.connected_at, host.controller_id));
     let mut left = OTHERS_MAX;
     for host in others {
@@ -64,7 +68,7 @@ pub(super) fn families() -> Vec<Family> {
 pub(super) fn encode(of: &Snapshot, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut hosts = BTreeMap::<&str, (u64, u64)>::new();
     let named = named(of);
-    for Host { nqn, io_queues, .. } in &of.hosts {
+    for Host { nqn, io_queues, .. } in io(of) {
         let name = named.get(&**nqn).copied().unwrap_or(OTHER);
         let (controllers, queues) = hosts.entry(name).or_default();
         *controllers += 1;

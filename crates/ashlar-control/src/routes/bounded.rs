@@ -20,7 +20,7 @@ const ANSWER_INTERVAL: Duration = Duration::from_millis(10);
 
 /// An answer has it if it was given to somebody who is known.
 #[derive(Clone, Copy)]
-pub(crate) struct Known;
+pub(super) struct Known;
 
 /// As many as that.
 pub(super) fn answers() -> Buckets {

@@ -24,6 +24,7 @@ use crate::access::{Caller, Entrance, Shown};
 use crate::changes::deed;
 use crate::error::{ApiError, ErrorCode, Problem, settled};
 use crate::operation::Operation;
+use crate::serve::Guest;
 use crate::types::{Deed, Pool};
 
 /// Largest body of a request, in bytes.
@@ -59,6 +60,9 @@ async fn serve(
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
+    if let Some(guest) = request.extensions().get::<Guest>() {
+        guest.is_known_now();
+    }
     let mut response = serve_known(operation, api, params, caller, request, next).await;
     response.extensions_mut().insert(Known);
     response

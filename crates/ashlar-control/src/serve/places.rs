@@ -71,7 +71,7 @@ pub struct Guest(Arc<GuestState>);
 #[derive(Default)]
 struct GuestState {
     is_known: AtomicBool,
-    is_to_leave: Notify,
+    leave: Notify,
 }
 
 impl Guest {
@@ -84,9 +84,9 @@ impl Guest {
         self.0.is_known.load(Ordering::Relaxed)
     }
 
-    /// Ends once its place is another's.
-    pub async fn is_to_leave(&self) {
-        self.0.is_to_leave.notified().await;
+    /// Waits until its place is another's.
+    pub async fn told_to_leave(&self) {
+        self.0.leave.notified().await;
     }
 }
 
@@ -96,7 +96,7 @@ impl Guests {
         let mut silent = self.here.iter().filter(|(_, (at, it))| of(*at) && !it.is_known());
         let Some(number) = silent.next().map(|(number, _)| *number) else { return false };
         if let Some(guest) = self.remove(number) {
-            guest.0.is_to_leave.notify_one();
+            guest.0.leave.notify_one();
         }
         true
     }
@@ -138,24 +138,22 @@ impl NetworkPlaces {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for one, whoever it is for.
-    pub async fn next(&self) -> OwnedSemaphorePermit {
-        if self.all.available_permits() == 0 {
-            self.guests().make_room(|_| true);
-        }
-        self.all.clone().acquire_owned().await.expect("nobody closes it")
-    }
-
-    /// That place for a client from there; none if those have as many as they may, and all of them
-    /// have shown who they are.
-    pub fn give(&self, place: OwnedSemaphorePermit, address: IpAddr) -> Option<NetworkPlace> {
+    /// A place for a client from there, once the one has left who makes room. None: there is none,
+    /// and all who have one have shown who they are, or all from there.
+    pub async fn take(&self, address: IpAddr) -> Option<NetworkPlace> {
         let address = network_of(address);
-        let mut guests = self.guests();
-        let taken = guests.by_address.get(&address).copied().unwrap_or(0);
-        if taken >= OF_ADDRESS_MAX && !guests.make_room(|at| at == address) {
-            return None;
+        {
+            let mut guests = self.guests();
+            let taken = guests.by_address.get(&address).copied().unwrap_or(0);
+            if taken >= OF_ADDRESS_MAX && !guests.make_room(|at| at == address) {
+                return None;
+            }
+            if self.all.available_permits() == 0 && !guests.make_room(|_| true) {
+                return None;
+            }
         }
-        let (number, guest) = guests.add(address);
+        let place = self.all.clone().acquire_owned().await.expect("nobody closes it");
+        let (number, guest) = self.guests().add(address);
         Some(NetworkPlace { _place: place, guest, number, places: self.clone() })
     }
 }

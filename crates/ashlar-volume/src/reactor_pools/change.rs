@@ -63,7 +63,10 @@ impl<B: DriveProvider> ReactorPools<B> {
         let chosen = |choice| pool.chosen(choice, &volume.with_attributes(|it| it.qos.clone()));
         let qos = qos.map(chosen).transpose()?;
         let changed = |now: Attributes| {
-            let now = qos.map_or_else(|| now.clone(), |qos| now.clone().with_qos(qos));
+            let now = match qos {
+                Some(qos) => now.with_qos(qos),
+                None => now,
+            };
             Attributes {
                 name: name.unwrap_or(now.name),
                 write_protected: write_protected.unwrap_or(now.write_protected),
@@ -79,7 +82,7 @@ impl<B: DriveProvider> ReactorPools<B> {
 }
 
 impl<B: DriveProvider> OpenPool<B> {
-    /// The blocks that a volume is to have, if it is to have others.
+    /// The blocks that a volume is to have, if it is to have more or less than now.
     fn check_resize(
         &self,
         volume: &PoolVolume<B>,
@@ -88,6 +91,10 @@ impl<B: DriveProvider> OpenPool<B> {
         let Some(Resize { size_bytes, may_shrink }) = change.size else { return Ok(None) };
         let blocks = blocks_of(size_bytes)?;
         let (from, attributes) = (volume.size_bytes(), volume.attributes());
+        if size_bytes == from {
+            // Hosts would wait for nothing.
+            return Ok(None);
+        }
         let is_protected = change.write_protected.unwrap_or(attributes.write_protected);
         if size_bytes < from && is_protected {
             let volume = format!("{}/{}", self.name(), attributes.name);

@@ -74,8 +74,8 @@ fn about(subject: EventSubject) -> &'static str {
         EventSubject::Receiver => "`receiver` names the webhook, or is `mail`.\n",
         EventSubject::Change => {
             "`operation` is what was asked for, as the command line calls it; `result` is `done`, \
-             `failed`\n(it may be done in part) or `refused`; `pool` and `volume` are those that it is about, if any; `uid` and\n`pid` \
-             who asked.\n"
+             `failed`\n(it may be done in part) or `refused`; `pool` and `volume` are those that it \
+             is about,\nif any; `uid` and `pid` who asked.\n"
         }
         EventSubject::Pool => "`pool` names the pool.\n",
         EventSubject::Drive => "`pool` names the pool, `drive` its drive, as `drive-2`.\n",

@@ -17,7 +17,7 @@ const READS: u64 = 5;
 
 fn create(place: &Place) {
     place.create_pool("tank", 0..3);
-    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB", "--allow", "any"]);
+    place.ok(&["volume", "create", "tank/v0", "--size", "16MiB", "--allow", HOST]);
 }
 
 /// Noise takes stripes with parity. Twelve writes, five reads, one deallocation.

@@ -13,17 +13,20 @@ fn who_fills_the_socket_leaves_places_for_root() {
     assert!(places.take(false).is_some());
 }
 
+fn address(last: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, last])
+}
+
 #[tokio::test]
 async fn who_comes_often_from_one_address_leaves_places_for_others() {
     let places = NetworkPlaces::new();
-    let address = |last| IpAddr::from([10, 0, 0, last]);
     let mut taken = Vec::new();
-    while let Some(place) = places.give(places.next().await, address(1)) {
+    while let Some(place) = places.take(address(1)).await {
         place.guest.is_known_now();
         taken.push(place);
     }
     assert_eq!(taken.len(), OF_ADDRESS_MAX);
-    assert!(places.give(places.next().await, address(2)).is_some());
+    assert!(places.take(address(2)).await.is_some());
     drop(taken);
     assert!(places.guests().by_address.is_empty());
     assert_eq!(places.all.available_permits(), NETWORK_MAX);
@@ -32,23 +35,21 @@ async fn who_comes_often_from_one_address_leaves_places_for_others() {
 #[tokio::test]
 async fn who_has_shown_nothing_for_longest_makes_room_for_who_comes() {
     let places = NetworkPlaces::new();
-    let address = |last| IpAddr::from([10, 0, 0, last]);
     let mut taken = Vec::new();
     for _ in 0..OF_ADDRESS_MAX {
-        taken.push(places.give(places.next().await, address(1)).expect("there is one"));
+        taken.push(places.take(address(1)).await.expect("there is one"));
     }
     taken[0].guest.is_known_now();
-    let others: Vec<_> = (0..3).map(|_| places.next()).collect();
-    for other in others {
-        let place = places.give(other.await, address(1)).expect("somebody leaves");
+    for _ in 0..3 {
+        let place = places.take(address(1)).await.expect("somebody leaves");
         place.guest.is_known_now();
         taken.push(place);
     }
     for silent in &taken[1..4] {
-        silent.guest.is_to_leave().await;
+        silent.guest.told_to_leave().await;
     }
-    let stays = taken[0].guest.is_to_leave().now_or_never();
-    assert!(stays.is_none() && taken[4].guest.is_to_leave().now_or_never().is_none());
+    let stays = |place: &NetworkPlace| place.guest.told_to_leave().now_or_never().is_none();
+    assert!(stays(&taken[0]) && stays(&taken[4]));
     taken.drain(1..4);
     assert_eq!(places.guests().by_address[&address(1)], OF_ADDRESS_MAX);
 }
@@ -58,15 +59,18 @@ async fn where_all_places_are_taken_one_of_another_address_makes_room_as_well() 
     let places = NetworkPlaces::new();
     let mut taken = Vec::new();
     for number in 0..NETWORK_MAX {
-        let address = IpAddr::from([10, 0, 0, (number / OF_ADDRESS_MAX) as u8]);
-        taken.push(places.give(places.next().await, address).expect("there is one"));
+        let from = address((number / OF_ADDRESS_MAX) as u8);
+        taken.push(places.take(from).await.expect("there is one"));
     }
-    let next = places.next();
+    assert!(taken[0].guest.told_to_leave().now_or_never().is_none(), "nobody needs its place");
+    let next = places.take(address(200));
     futures_util::pin_mut!(next);
     assert!((&mut next).now_or_never().is_none(), "nobody has left yet");
-    taken[0].guest.is_to_leave().await;
+    taken[0].guest.told_to_leave().await;
     taken.remove(0);
-    assert!(places.give(next.await, IpAddr::from([10, 0, 1, 1])).is_some());
+    taken.push(next.await.expect("one has left"));
+    taken.iter().for_each(|place| place.guest.is_known_now());
+    assert!(places.take(address(201)).await.is_none(), "all are known");
 }
 
 #[test]
