@@ -6,6 +6,8 @@ import type { Io } from './rates'
 const MIB = 2 ** 20
 const bandwidth = { unit: 'MiB/s', factor: MIB }
 const perGib = { unit: '/s a GiB' }
+/** What a limit by size lets a volume have at least, however small it is. */
+const IOPS_MIN = 10
 export const LIMITS: { name: keyof Schemas['QosLimits']; label: string; unit: string; factor?: number }[] = [
   { name: 'iops_max', label: 'Operations', unit: '/s' },
   { name: 'read_iops_max', label: 'Reads', unit: '/s' },
@@ -49,12 +51,12 @@ export function limitsOf({ policy, source, limits, waiting_operations: waiting }
  * nothing is known of what it does. It may be more than all for a moment, of what was saved up. */
 export function limitUsed({ qos: { limits }, size_bytes }: Volume, io: Io | undefined): number | null {
   if (!io) return null
-  const gib = size_bytes / 2 ** 30
+  const bySize = (limit: number | null | undefined) => limit && Math.max(IOPS_MIN, Math.floor((limit * size_bytes) / 2 ** 30))
   const [reads, writes, all] = [io.reads.perSecond, io.writes.perSecond + io.trims.perSecond, io.all.perSecond]
   const [readBytes, writeBytes] = [io.reads.bytesPerSecond, io.writes.bytesPerSecond]
   const parts = ([
     [all, limits.iops_max], [reads, limits.read_iops_max], [writes, limits.write_iops_max],
-    [all / gib, limits.iops_per_gib], [reads / gib, limits.read_iops_per_gib], [writes / gib, limits.write_iops_per_gib],
+    [all, bySize(limits.iops_per_gib)], [reads, bySize(limits.read_iops_per_gib)], [writes, bySize(limits.write_iops_per_gib)],
     [readBytes + writeBytes, limits.bytes_per_second_max], [readBytes, limits.read_bytes_per_second_max], [writeBytes, limits.write_bytes_per_second_max],
   ] as const).flatMap(([used, limit]) => (limit ? [used / limit] : []))
   return parts.length > 0 ? Math.max(...parts) : null

@@ -57,6 +57,12 @@ describe('the limits of a volume', () => {
     expect(limitUsed(volume({ iops_per_gib: 50 }), now)).toBe(0.5)
   })
 
+  it('by size are ten commands a second at least', () => {
+    const small = { ...volume({ iops_per_gib: 100 }), size_bytes: 2 ** 20 }
+    expect(limitUsed(small, io('tank/v0', flow(5)))).toBe(0.5)
+    expect(limitUsed({ ...small, size_bytes: 2 ** 30 }, io('tank/v0', flow(5)))).toBe(0.05)
+  })
+
   it('are not used where there are none', () => {
     expect(limitUsed(volume({}), io('tank/v0', flow(50)))).toBeNull()
     expect(limitUsed(volume({ iops_max: 100 }), undefined)).toBeNull()
