@@ -7,6 +7,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::json;
 
 use crate::args::{ConfigCommand, Output, Page, ServeArguments};
+use crate::logging;
 use crate::manual;
 use crate::serve::{Config, keys};
 use crate::stdio::{print, print_line};
@@ -27,15 +28,23 @@ pub fn run(command: &ConfigCommand, output: Output) -> anyhow::Result<()> {
 /// Reads the file as a daemon does, and says what it sets.
 fn check(file: &Path, output: Output) -> anyhow::Result<()> {
     let arguments = ServeArguments { config: Some(file.to_owned()), ..ServeArguments::default() };
-    Config::resolve(&arguments, None).with_context(|| format!("{} is not good", file.display()))?;
+    let config = Config::resolve(&arguments, None)
+        .with_context(|| format!("{} is not good", file.display()))?;
     let text = std::fs::read_to_string(file)?;
     let sets = names("", &toml::from_str(&text)?);
-    let said = match sets.is_empty() {
-        true => format!("{} is good: it sets nothing", file.display()),
-        false => format!("{} is good: it sets {}", file.display(), sets.join(", ")),
-    };
-    let found = json!({ "file": file, "good": true, "sets": sets });
+    let notes = notes(&config);
+    let what = if sets.is_empty() { "nothing".to_owned() } else { sets.join(", ") };
+    let said =
+        notes.iter().fold(format!("{} is good: it sets {what}", file.display()), |said, note| {
+            format!("{said}\nnote: {note}")
+        });
+    let found = json!({ "file": file, "good": true, "sets": sets, "notes": notes });
     Ok(print_line(output.text(&found, |_| said)?)?)
+}
+
+/// What a daemon takes, and may not be what was meant.
+fn notes(config: &Config) -> Vec<String> {
+    logging::doubt(&config.log).map(|doubt| format!("log: {doubt}")).into_iter().collect()
 }
 
 /// The keys that a table sets, with the names of the tables that they are in.

@@ -25,7 +25,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::colours;
-pub use filter::parse;
+pub use filter::{doubt, parse};
 use format::Events;
 pub use format::LogFormat;
 use queue::Queue;
@@ -72,7 +72,7 @@ impl Log {
         let set_filter: SetFilter = Box::new(move |filter| Ok(handle.reload(filter)?));
         subscriber.try_init().map_err(|error| anyhow!("cannot start the log: {error}"))?;
         let _ = QUEUE.set(queue.clone());
-        complaint.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+        complain(complaint);
         Ok(Log { queue, set_filter })
     }
 
@@ -81,8 +81,10 @@ impl Log {
     /// # Errors
     /// When `filter` is none.
     pub fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
-        let (chosen, _) = choose(std::env::var_os(FILTER_VARIABLE).as_deref(), filter)?;
-        (self.set_filter)(chosen)
+        let (chosen, complaint) = choose(std::env::var_os(FILTER_VARIABLE).as_deref(), filter)?;
+        (self.set_filter)(chosen)?;
+        complain(complaint);
+        Ok(())
     }
 
     /// Writes lines in that format from now on.
@@ -97,22 +99,34 @@ impl Drop for Log {
     }
 }
 
+/// Tells of a complaint about the filter, whatever that lets through.
+fn complain(complaint: Option<String>) {
+    match complaint {
+        Some(complaint) if tracing::enabled!(Level::WARN) => tracing::warn!("{complaint}"),
+        Some(complaint) => print(&complaint),
+        None => {}
+    }
+}
+
 /// What is logged: what the environment says, or else `configured`. With a complaint where the
-/// environment says what is no filter.
+/// environment says what is no filter, or the filter names modules that may be mistyped.
 fn choose(
     environment: Option<&std::ffi::OsStr>,
     configured: &str,
 ) -> anyhow::Result<(EnvFilter, Option<String>)> {
-    let asked =
-        environment.filter(|asked| !asked.is_empty()).map(|asked| parse(&asked.to_string_lossy()));
-    match asked {
-        Some(Ok(filter)) => Ok((filter, None)),
-        Some(Err(why)) => {
-            let complaint = format!("{FILTER_VARIABLE}: {why:#}; '{configured}' is used instead");
-            Ok((parse(configured)?, Some(complaint)))
+    let asked = environment.filter(|asked| !asked.is_empty()).map(|asked| asked.to_string_lossy());
+    let why = match asked.as_deref().map(|asked| (asked, parse(asked))) {
+        Some((asked, Ok(filter))) => {
+            return Ok((filter, doubt(asked).map(|doubt| format!("{FILTER_VARIABLE}: {doubt}"))));
         }
-        None => Ok((parse(configured)?, None)),
-    }
+        Some((_, Err(why))) => why,
+        None => {
+            let doubt = doubt(configured).map(|doubt| format!("log: {doubt}"));
+            return Ok((parse(configured)?, doubt));
+        }
+    };
+    let complaint = format!("{FILTER_VARIABLE}: {why:#}; '{configured}' is used instead");
+    Ok((parse(configured)?, Some(complaint)))
 }
 
 fn start_writer(queue: &Arc<Queue>) -> anyhow::Result<()> {

@@ -25,3 +25,17 @@ fn a_file_that_is_not_good_is_refused_by_its_name_and_with_the_reason() {
     let name = file.path().display().to_string();
     assert!(error.starts_with(&name) && error.ends_with("it must be 1 to 64"), "{error}");
 }
+
+#[test]
+fn a_module_that_may_be_mistyped_is_noted_of_a_file_that_is_good() {
+    let noted = |text: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        check(file.path(), Output::Table).unwrap();
+        let config = Some(file.path().to_owned());
+        let arguments = ServeArguments { config, ..ServeArguments::default() };
+        notes(&Config::resolve(&arguments, None).unwrap())
+    };
+    assert!(noted("log = 'info,hyper=warn'")[0].starts_with("log: none of Ashlar's modules"));
+    assert!(noted("log = 'info, ashlar_store=debug,'").is_empty());
+}

@@ -24,6 +24,15 @@ fn a_filter_in_the_environment_that_is_none_is_told_of_and_not_used() {
 }
 
 #[test]
+fn a_module_that_may_be_mistyped_is_used_and_told_of_with_where_it_is_written() {
+    let (filter, complaint) = chosen(Some("ashlar_sotre=debug"));
+    assert_eq!(filter, "ashlar_sotre=debug");
+    assert!(complaint.is_some_and(|it| it.starts_with("RUST_LOG: none of Ashlar's modules")));
+    let (_, complaint) = choose(None, "info,hyper=warn").unwrap();
+    assert!(complaint.is_some_and(|it| it.starts_with("log: none of Ashlar's modules")));
+}
+
+#[test]
 fn a_configured_filter_that_is_none_is_refused_with_the_way_to_write_one() {
     let error = choose(None, "ashlar=loud").unwrap_err().to_string();
     assert!(error.contains("'ashlar=loud'") && error.contains("as in info"), "{error}");

@@ -6,8 +6,28 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn levels_and_levels_by_module_are_taken() {
-    for text in ["info", "WARN", "off", "info,ashlar_store=debug", "error,ashlar::serve=trace"] {
+    for text in ["info", "WARN", "off", "3", "info,ashlar_store=debug", "error,ashlar::serve=trace"]
+    {
         assert!(parse(text).is_ok(), "{text}");
+        assert_eq!(doubt(text), None, "{text}");
+    }
+}
+
+#[test]
+fn blanks_and_nothing_between_commas_say_nothing_else() {
+    let is = |text: &str| parse(text).expect(text).to_string();
+    assert_eq!(is("info,"), "info");
+    for text in ["info, ashlar_store=debug", " info ,,ashlar_store=debug,"] {
+        assert_eq!(is(text), is("info,ashlar_store=debug"), "{text}");
+    }
+    assert_eq!(is("ashlar_store=debug"), "ashlar_store=debug", "and errors of no other module");
+}
+
+#[test]
+fn what_is_in_brackets_is_of_one_part() {
+    for text in ["ashlar_store[{a,b}]=debug", "debug,[x]=info", "info,[x]", "ashlar[x{a=1}]=warn"] {
+        assert!(parse(text).is_ok(), "{text}");
+        assert_eq!(doubt(text), None, "{text}");
     }
 }
 
@@ -19,9 +39,10 @@ fn a_level_that_is_mistyped_is_refused_with_those_that_there_are() {
         ("info,inof", "inof"),
         ("ashlar_store", "ashlar_store"),
         ("ashlar_store=loud", "loud"),
+        ("ashlar_store[{a,b}]=loud", "loud"),
         ("", ""),
-        ("info,", ""),
-        ("3", "3"),
+        (" , ", ""),
+        ("6", "6"),
     ] {
         let said = refusal(text);
         assert!(said.contains(&format!("'{text}' does not say what to log")), "{said}");
@@ -30,11 +51,22 @@ fn a_level_that_is_mistyped_is_refused_with_those_that_there_are() {
 }
 
 #[test]
-fn a_module_that_is_none_of_ours_is_refused_with_those_that_log() {
-    for text in ["info,ashlar_sotre=debug", "hyper=debug", "=debug"] {
-        let said = refusal(text);
-        assert!(said.contains("is none of the modules that log"), "{said}");
-        assert!(said.contains("ashlar_store, ashlar_target"), "{said}");
+fn what_the_subscriber_does_not_understand_is_refused() {
+    for text in ["=debug", "ashlar_store[{a,b]=debug", "info,ashlar_store[=debug"] {
+        assert!(refusal(text).contains("does not say what to log"), "{text}");
+    }
+}
+
+#[test]
+fn a_module_that_is_none_of_ours_is_taken_with_a_doubt() {
+    for (text, modules) in [
+        ("info,hyper=warn", "'hyper'"),
+        ("info,ashlar_sotre=debug,mio::net[x]", "'ashlar_sotre', 'mio::net'"),
+    ] {
+        assert!(parse(text).is_ok(), "{text}");
+        let said = doubt(text).expect("one of them is mistyped");
+        let begins = format!("none of Ashlar's modules is called {modules}: they are of ashlar,");
+        assert!(said.starts_with(&begins), "{said}");
     }
 }
 
