@@ -9,11 +9,11 @@ use crate::types::{
 
 fn counts() -> IoCounts {
     IoCounts {
-        operations: 4,
-        transferred_bytes: 16384,
+        operations: 5,
+        transferred_bytes: 20480,
         total_us: 1_500_000,
         max_us: 80_000_000,
-        buckets: vec![[99, 1], [100, 1], [99_999, 1], [80_000_000, 1]],
+        buckets: vec![[20, 1], [99, 1], [100, 1], [99_999, 1], [80_000_000, 1]],
     }
 }
 
@@ -144,7 +144,7 @@ fn a_scrape_has_every_figure_with_its_labels() {
         r#"ashlar_drive_busy_seconds_total{pool="tank",drive="drive-0"} 1.25"#,
         r#"ashlar_job_done_ratio{pool="tank",kind="rebuild"} 0.25"#,
         r#"ashlar_volume_size_bytes{pool="tank",volume="v0"} 4096"#,
-        r#"ashlar_volume_operations_total{pool="tank",volume="v0",operation="read"} 4"#,
+        r#"ashlar_volume_operations_total{pool="tank",volume="v0",operation="read"} 5"#,
         r#"ashlar_volume_operations_waiting{pool="tank",volume="v0"} 2"#,
         r#"ashlar_volume_operations_delayed_total{pool="tank",volume="v0"} 7"#,
         r#"ashlar_volume_delay_seconds_total{pool="tank",volume="v0"} 0.5"#,
@@ -154,7 +154,7 @@ fn a_scrape_has_every_figure_with_its_labels() {
         r#"ashlar_receiver_events_dropped_total{receiver="pager"} 2"#,
         r#"ashlar_receiver_failing{receiver="pager"} 1"#,
         r#"ashlar_drive_state{pool="tank",drive="drive-0",state="online"} 1"#,
-        r#"ashlar_drive_transferred_bytes_total{pool="tank",drive="drive-0",operation="write"} 16384"#,
+        r#"ashlar_drive_transferred_bytes_total{pool="tank",drive="drive-0",operation="write"} 20480"#,
     ] {
         assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
     }
@@ -224,8 +224,9 @@ fn a_histogram_counts_each_operation_once_below_the_bounds_that_it_is_below() {
         let line = text.lines().find_map(|line| line.strip_prefix(&*name));
         line.unwrap_or_else(|| panic!("{name} is not in\n{text}")).to_owned()
     };
-    let counted = ["0.0001", "0.0002", "0.1", "30.0", "100.0", "+Inf"].map(bucket);
-    assert_eq!(counted, ["1", "2", "3", "3", "4", "4"], "one that waits for 80 s is told apart");
+    let bounds = ["0.00005", "0.0001", "0.0002", "0.1", "10.0", "100.0", "+Inf"];
+    let expected = ["1", "2", "3", "4", "4", "5", "5"];
+    assert_eq!(bounds.map(bucket), expected, "20 µs and 99 µs, 80 s and less are told apart");
 }
 
 #[test]
