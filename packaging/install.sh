@@ -8,6 +8,9 @@
 #                 knows of its pools and the pools stay
 #
 # DESTDIR in the environment is put before all paths, and then no service is started.
+#
+# It ends with 0 once all is done, with 2 if it was called wrongly, and with 3 if all is installed
+# and the daemon was not (re)started, because its configuration is none.
 set -eu
 umask 022
 
@@ -67,8 +70,9 @@ if runs_systemd; then
         systemctl restart ashlar.service
         echo "Ashlar runs: $prefix/bin/ashlar status"
     else
-        echo "Ashlar is installed, and its daemon is left as it is: mend $configuration, then" >&2
-        echo "systemctl restart ashlar" >&2
+        echo "Ashlar is installed, but its daemon was not started anew and is left as it is (status 3):" >&2
+        echo "mend $configuration, then systemctl restart ashlar" >&2
+        exit 3
     fi
 else
     echo "Ashlar is installed in $to. No service was started."
