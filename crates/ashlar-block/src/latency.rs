@@ -9,7 +9,7 @@ use crate::Nanos;
 mod busy;
 mod histogram;
 
-pub use busy::BusyTime;
+pub use busy::{Busy, BusyTime};
 pub use histogram::{BUCKETS, Bucket, GROUPS, Group, Histogram};
 
 /// What is counted apart.
@@ -152,7 +152,7 @@ pub struct Meter {
 impl Meter {
     /// An operation for so many bytes has begun at that time.
     pub fn begin(self: &Rc<Self>, kind: OpKind, bytes: u64, began: Nanos) -> UnderWay {
-        self.under_way.begin(began);
+        self.under_way.enter(began);
         UnderWay { meter: self.clone(), kind, bytes, began }
     }
 
@@ -164,7 +164,7 @@ impl Meter {
     /// For how long there was one until now. Of one that was given up the time since the last look
     /// may be missing.
     pub fn busy(&self, now: Nanos) -> Duration {
-        self.under_way.until(now)
+        self.under_way.count_until(now)
     }
 
     /// What it has counted.
@@ -220,7 +220,7 @@ impl UnderWay {
         let nanos = at.0.saturating_sub(self.began.0);
         self.meter.latencies.borrow_mut().note(self.kind, self.bytes, nanos);
         // Its end is counted when it is dropped, at the time that was told last.
-        self.meter.under_way.until(at);
+        self.meter.under_way.count_until(at);
     }
 }
 

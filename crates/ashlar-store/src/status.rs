@@ -193,7 +193,7 @@ impl<W: World> Pool<W> {
     /// With what others have counted.
     fn all_counters(&self) -> Counters {
         let mut counters = self.counters.get();
-        counters.steps.batch.busy = self.writer.commit.busy.until(self.world.now());
+        counters.steps.batch.busy = self.writer.commit.busy.count_until(self.world.now());
         let Reconstructions { count, took } = self.array.reconstructions();
         let reconstructed = StepCounters { operations: count, latency: took, busy: took };
         counters.steps.parity.add(reconstructed);

@@ -23,12 +23,13 @@ const SUMMED_BYTES_MAX: usize = 160 << 20;
 /// Ways that are tried in any case.
 const WAYS_MIN: usize = 8;
 
-/// How often reads have tried to make a column of others, and the processor time that this took.
+/// How often reads have tried to make a column of others, and how long they computed for that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reconstructions {
     /// Times.
     pub count: u64,
-    /// All together, by the clock of the array: none if it has none.
+    /// All together, by the clock of the array: none if it has none. Nothing else goes on on the
+    /// thread meanwhile, but the machine may have taken the processor away.
     pub took: Duration,
 }
 
@@ -276,7 +277,7 @@ impl<D: Device> Array<D> {
         self.reconstructed(geometry, column, &read, check)
     }
 
-    /// As the function of that name, counted.
+    /// As the function of that name, counted and timed.
     fn reconstructed(
         &self,
         geometry: &Geometry,
@@ -284,10 +285,12 @@ impl<D: Device> Array<D> {
         others: &[Result<AlignedBuf, DeviceError>],
         check: impl Fn(&[u8]) -> bool,
     ) -> Result<AlignedBuf, ReadError> {
-        self.counted(|| reconstructed(geometry, column, others, check))
+        self.timed_reconstruction(|| reconstructed(geometry, column, others, check))
     }
 
-    fn counted<T>(&self, reconstruct: impl FnOnce() -> T) -> T {
+    /// What `reconstruct` makes of columns that are in memory, whether or not it succeeds, as one
+    /// more of [`Array::reconstructions`], with what passed meanwhile by the clock of the array.
+    fn timed_reconstruction<T>(&self, reconstruct: impl FnOnce() -> T) -> T {
         let now = || self.clock.as_ref().map_or(Nanos(0), |clock| clock());
         let began = now();
         let done = reconstruct();
@@ -354,7 +357,7 @@ impl<D: Device> Array<D> {
         for row in &rows {
             ways.add_row(row.iter().map(|sector| sector.as_deref().unwrap_or_default()));
         }
-        self.counted(|| ways.find(check)).map(|bytes| AlignedBuf::copy_of(&bytes))
+        self.timed_reconstruction(|| ways.find(check)).map(|bytes| AlignedBuf::copy_of(&bytes))
     }
 
     /// One sector of each column.

@@ -136,10 +136,10 @@ impl<W: World> Pool<W> {
             self.writer.commit.in_flight.set(self.writer.commit.in_flight.get() + 1);
             self.notify_if_more();
             let begun = self.world.now();
-            self.writer.commit.busy.begin(begun);
+            let under_way = self.writer.commit.busy.begin(begun);
             self.finish_batch(appended).await;
             let ended = self.world.now();
-            self.writer.commit.busy.end(ended);
+            under_way.end(ended);
             let (took, slowdown) = (ended.since(begun), self.slowdown());
             let waiting = self.writer.commit.batches_waiting(units);
             self.space.throttle.batch_ended(took, slowdown, waiting, ended);
