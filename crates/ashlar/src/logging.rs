@@ -76,6 +76,12 @@ impl Log {
         Ok(Log { queue, set_filter })
     }
 
+    /// One of which the filter cannot be set.
+    #[cfg(test)]
+    pub fn that_keeps_its_filter() -> Self {
+        Log { queue: Arc::default(), set_filter: Box::new(|_| Err(anyhow!("the filter stays"))) }
+    }
+
     /// Logs from now on what RUST_LOG lets through, or else what `filter` does.
     ///
     /// # Errors

@@ -44,7 +44,8 @@ Prometheus, rules that warn, each with what to do, and a dashboard for Grafana.
 
 How many series there are is bounded: 20 states and about 60 figures for each pool, about 50 series
 for each volume, 60 for each drive, four for each reactor, eight for each host that is connected,
-six for each of the last 64 hosts that were. A pool of 60 drives with 1,000 volumes and 500 hosts
+six for each of the last 64 hosts that were, and `ashlar_alerts` one for each code of what is not
+well now, and for each severity that it has. A pool of 60 drives with 1,000 volumes and 500 hosts
 has about 58,000. A series that is not there means that its value is not known or does not apply; it
 never stands for 0.
 

@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Context, ensure};
 use ashlar_control::types::{Host, IoStat, Job, Status};
-use futures_util::future::OptionFuture;
+use futures_util::future::{Fuse, FusedFuture, FutureExt};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
@@ -55,7 +55,7 @@ async fn show<B: Backend>(
 where
     B::Error: Send + Sync + 'static,
 {
-    let (mut looking, mut is_looking) = (pin!(OptionFuture::from(None)), false);
+    let mut looking = pin!(Fuse::terminated());
     let mut ticks = interval(asked.interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
@@ -64,23 +64,21 @@ where
         tokio::select! {
             key = keys.recv() => match key.map(|key| screen.press(key)) {
                 None | Some(Wish::End) => return Ok(()),
+                // What is under way would be shown although nothing newer is wanted.
+                Some(Wish::GoOn) if screen.is_stopped() => looking.set(Fuse::terminated()),
                 Some(Wish::GoOn) => {}
             },
-            _ = ticks.tick(), if !is_looking && !screen.is_stopped() => {
-                looking.set(Some(look(client)).into());
-                is_looking = true;
+            _ = ticks.tick(), if looking.is_terminated() && !screen.is_stopped() => {
+                looking.set(look(client).fuse());
             }
-            Some(found) = &mut looking, if is_looking => {
-                is_looking = false;
-                match found {
-                    Ok(answers) => {
-                        let counted = answers.counted.clone();
-                        screen.show(answers.since(Some(&before)));
-                        before = counted;
-                    }
-                    // It may be restarted: what was seen last stays, with the reason.
-                    Err(error) => screen.fail(format!("{error:#}")),
+            found = &mut looking => match found {
+                Ok(answers) => {
+                    let counted = answers.counted.clone();
+                    screen.show(answers.since(Some(&before)));
+                    before = counted;
                 }
+                // It may be restarted: what was seen last stays, with the reason.
+                Err(error) => screen.fail(format!("{error:#}")),
             }
         }
     }

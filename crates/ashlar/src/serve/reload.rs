@@ -12,7 +12,7 @@ use crate::logging::{FILTER_VARIABLE, Log};
 /// which counts. Says what it has taken, and what the next start takes, in the log as well.
 ///
 /// # Errors
-/// When the log cannot be changed.
+/// When the log cannot be changed: then all is as it was.
 pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<Reloaded> {
     let differing = differing(before, now);
     let mut taken = Vec::new();
@@ -22,12 +22,7 @@ pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<Relo
             differing.join(", ")
         );
     }
-    if before.log_format != now.log_format {
-        log.set_format(now.log_format);
-        before.log_format = now.log_format;
-        taken.push("log_format");
-        tracing::info!("log_format is '{}' now", now.log_format);
-    }
+    // What can fail comes first: then nothing was taken.
     if before.log != now.log {
         log.set_filter(&now.log)?;
         before.log.clone_from(&now.log);
@@ -37,6 +32,12 @@ pub fn take(before: &mut Config, now: &Config, log: &Log) -> anyhow::Result<Relo
         } else {
             tracing::info!("log is '{}' now", now.log);
         }
+    }
+    if before.log_format != now.log_format {
+        log.set_format(now.log_format);
+        before.log_format = now.log_format;
+        taken.push("log_format");
+        tracing::info!("log_format is '{}' now", now.log_format);
     }
     if taken.is_empty() && differing.is_empty() {
         tracing::info!("the configuration is as it was");

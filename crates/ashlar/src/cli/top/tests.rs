@@ -1,8 +1,13 @@
+use std::io::ErrorKind;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
+use futures_util::future::join;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+use tempfile::TempDir;
+use tokio::net::UnixStream;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use super::*;
@@ -29,32 +34,79 @@ fn nothing() -> Seen {
     Seen { status, report, hosts: Vec::new(), jobs: Vec::new() }
 }
 
-/// The daemon takes the connection, and hangs: no key was read for half a minute.
+/// A daemon that takes connections, and hangs.
+struct Hanging {
+    listener: tokio::net::UnixListener,
+    client: Client,
+    _directory: TempDir,
+}
+
+impl Hanging {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("room");
+        let socket = directory.path().join("ashlar.sock");
+        let listener = UnixListener::bind(&socket).expect("a socket");
+        listener.set_nonblocking(true).expect("a socket");
+        let listener = tokio::net::UnixListener::from_std(listener).expect("a socket");
+        let client = Client::new(Some(socket), Patience::of(None)).expect("there is one");
+        Hanging { listener, client, _directory: directory }
+    }
+
+    /// Shows it while `presses` has keys to press. Returns the screen at its end.
+    async fn shown(&self, presses: impl AsyncFnOnce(&UnboundedSender<Option<KeyEvent>>)) -> Screen {
+        let mut terminal = Terminal::new(TestBackend::new(80, 20)).expect("memory");
+        let mut screen = Screen::new(nothing());
+        let (sender, keys) = unbounded_channel();
+        let asked = TopArguments { interval: Duration::from_millis(1) };
+        let shown =
+            show(&self.client, asked, &mut terminal, keys, (&mut screen, IoStat::default()));
+        let (ended, ()) =
+            timeout(Duration::from_secs(20), join(shown, presses(&sender))).await.expect("it ends");
+        ended.expect("by the key");
+        screen
+    }
+}
+
+fn press(sender: &UnboundedSender<Option<KeyEvent>>, key: char) {
+    let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+    sender.send(Some(key)).expect("it is shown");
+}
+
+async fn until_it_hangs_up(connection: &UnixStream) {
+    let mut asked = [0; 4096];
+    loop {
+        connection.readable().await.expect("it is open here");
+        match connection.try_read(&mut asked) {
+            Ok(0) => return,
+            Err(error) if error.kind() != ErrorKind::WouldBlock => panic!("{error}"),
+            _ => {}
+        }
+    }
+}
+
+/// No key was read for half a minute.
 #[tokio::test]
 async fn a_key_ends_it_while_the_daemon_does_not_answer() {
-    let directory = tempfile::tempdir().expect("room");
-    let socket = directory.path().join("ashlar.sock");
-    let listener = UnixListener::bind(&socket).expect("a socket");
-    listener.set_nonblocking(true).expect("a socket");
-    let listener = tokio::net::UnixListener::from_std(listener).expect("a socket");
-    let client = Client::new(Some(socket), Patience::of(None)).expect("there is one");
-    let mut terminal = Terminal::new(TestBackend::new(80, 20)).expect("memory");
-    let mut screen = Screen::new(nothing());
-    let (sender, keys) = unbounded_channel();
-    let asked = TopArguments { interval: Duration::from_millis(1) };
-    let press_once_it_is_asked = async {
-        let _held = listener.accept().await.expect("it asks");
-        let key = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
-        sender.send(Some(key)).expect("it is shown");
-        std::future::pending::<()>().await;
-    };
-    let before = IoStat::default();
-    let shown = show(&client, asked, &mut terminal, keys, (&mut screen, before));
-    let ended = async {
-        tokio::select! {
-            ended = shown => ended,
-            () = press_once_it_is_asked => unreachable!("it waits without an end"),
-        }
-    };
-    timeout(Duration::from_secs(20), ended).await.expect("it ends").expect("by the key");
+    let daemon = Hanging::new();
+    daemon
+        .shown(async |keys| {
+            let _held = daemon.listener.accept().await.expect("it asks");
+            press(keys, 'q');
+        })
+        .await;
+}
+
+/// What came after the key would be shown.
+#[tokio::test]
+async fn a_look_that_is_under_way_is_given_up_once_it_is_stopped() {
+    let daemon = Hanging::new();
+    let screen = daemon
+        .shown(async |keys| {
+            let (held, _) = daemon.listener.accept().await.expect("it asks");
+            press(keys, ' ');
+            until_it_hangs_up(&held).await;
+            press(keys, 'q');
+        })
+        .await;
+    assert!(screen.is_stopped());
 }

@@ -2,6 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::args::ServeArguments;
+use crate::logging::LogFormat;
 
 fn config(text: &str) -> Config {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -19,4 +20,13 @@ fn what_a_start_takes_is_named_when_it_has_changed() {
 #[test]
 fn what_is_logged_and_what_has_not_changed_needs_no_start() {
     assert!(differing(&config(""), &config("log = 'debug'\nreactors = 1")).is_empty());
+}
+
+#[test]
+fn a_filter_that_cannot_be_set_leaves_the_format_as_it_was() {
+    let mut before = config("");
+    let now = config("log = 'debug'\nlog_format = 'json'");
+    let error = take(&mut before, &now, &Log::that_keeps_its_filter()).unwrap_err();
+    assert_eq!(error.to_string(), "the filter stays");
+    assert_eq!((before.log, before.log_format), (config("").log, LogFormat::Text));
 }
