@@ -1871,8 +1871,8 @@ export interface components {
             formatted_bytes?: number | null;
         };
         /**
-         * @description Limits to be set. Null, as a policy shows it, or 0 is no limit; what is left out stays, or is none
-         *     of a new policy.
+         * @description Limits to be set. Null, as a policy shows it, or 0 is no limit; what is left out stays, or is
+         *     none of a new policy.
          */
         SetLimits: {
             /**
