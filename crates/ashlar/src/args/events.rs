@@ -49,8 +49,8 @@ pub struct EventsArguments {
   ashlar audit
   ashlar audit --pool tank --since 7d
   ashlar audit --result refused --output json
-Every change is there, whether it was done, failed, was refused, or the client was asked for
-confirmation. The daemon keeps up to 64MiB of it.")]
+Every change is there, whether it was done, failed, was refused, or the client
+was asked for confirmation. The daemon keeps up to 64MiB of it.")]
 pub struct AuditArguments {
     /// Only entries with a number greater than this: the first word of each entry
     #[arg(long, value_name = "SEQ", value_parser = parse_event_number)]
